@@ -18,7 +18,7 @@ demo: $(READY)
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python tests/check_types.py
+	$(BIN)/python tests/house/check_types.py
 
 # Every kind of check; what is more of the same is marked slow.
 test: $(READY)

@@ -19,8 +19,8 @@ from .hdl import (
     DecoderConfig,
     HadamardConfig,
     HardwareConfig,
-    TwoLevelConfig,
-    TwoLevelDecoderConfig,
+    Nvfp4Config,
+    Nvfp4DecoderConfig,
     configuration,
     converter_config,
 )
@@ -28,29 +28,29 @@ from .hdl import CastHardwareFields as CastingRules
 from .hdl import ConverterFields as Rules
 from .hdl import DecoderFields as DecodingRules
 from .hdl import HadamardFields as HadamardRules
-from .hdl import TwoLevelDecoderFields as TwoLevelDecodingRules
-from .hdl import TwoLevelHardwareFields as TwoLevelRules
-from .hdl.designs import design_of
+from .hdl import Nvfp4DecoderFields as Nvfp4DecodingRules
+from .hdl import Nvfp4HardwareFields as Nvfp4Rules
+from .hdl.emission.designs import design_of
 from .models import cast, uncast
-from .models.block import Random
-from .models.block import quantize as _quantize
-from .models.block_array import Quantized
-from .models.decode import dequantize
-from .models.packing import pack, unpack
-from .models.two_level import TensorAmax, quantize_two_level
+from .models.arrays.block_array import Quantized
+from .models.arrays.packing import pack, unpack
+from .models.fast.decode import dequantize
+from .models.fast.encode import Random
+from .models.fast.encode import quantize as _quantize
+from .models.fast.nvfp4_encode import TensorAmax, quantize_nvfp4
 from .spec import PROFILES as profiles
-from .spec import Hadamard, TwoLevelDecode, TwoLevelEncode, TwoLevelFields, is_two_level
+from .spec import Hadamard, Nvfp4Decode, Nvfp4Encode, Nvfp4Fields, is_nvfp4
 from .spec.catalogue import known_name
-from .spec.names import named_blocks
-from .spec.profiles import OperationFields
-from .tensors.inspection import inspect_file
-from .tensors.saved import load, save
+from .spec.formats.names import named_blocks
+from .spec.profiles.resolve import OperationFields
+from .tensors.convert.saved import load, save
+from .tensors.inspect.inspection import inspect_file
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import DTypeLike
 
-    from .conformance.outcome import Identification
+    from .conformance.identify.outcome import Identification
     from .conformance.pairs import OfPairs
     from .explore import Explored, Lists
     from .hdl import AnyFormat, Format
@@ -61,10 +61,10 @@ if TYPE_CHECKING:
         VerilatedCast,
         VerilatedDecoder,
         VerilatedHadamard,
-        VerilatedTwoLevel,
-        VerilatedTwoLevelDecoder,
+        VerilatedNvfp4,
+        VerilatedNvfp4Decoder,
     )
-    from .sim.verilated import AnyVerilated
+    from .sim.run.verilated import AnyVerilated
     from .synth import Synthesis
 
 __all__ = [
@@ -102,8 +102,8 @@ class HardwareRules(AnyFields, ConstraintFields, total=False):
     """Those of `AnyFields`, and ``latency`` or ``frequency_mhz``, which choose ``registered_after``."""
 
 
-class QuantizingRules(Rules, TwoLevelFields, total=False):
-    """Those of `Rules`, and of formats with a scale of the tensor (`spec.TwoLevelFields`)."""
+class QuantizingRules(Rules, Nvfp4Fields, total=False):
+    """Those of `Rules`, and of formats with a scale of the tensor (`spec.Nvfp4Fields`)."""
 
 
 formats = named_blocks()
@@ -112,7 +112,7 @@ formats = named_blocks()
 
 def quantize(
     x: object,
-    format: Format | TwoLevelEncode,
+    format: Format | Nvfp4Encode,
     profile: str | None = None,
     *,
     tensor_amax: TensorAmax = None,
@@ -162,9 +162,9 @@ def quantize(
     ([126], [14, 14, 13, 13])
     """
     given: Any = rules  # of the one or the other; an unknown one is refused
-    if is_two_level(format):
+    if is_nvfp4(format):
         chosen: Any = format
-        return quantize_two_level(
+        return quantize_nvfp4(
             x,
             chosen,
             profile,
@@ -177,7 +177,7 @@ def quantize(
             jobs=jobs,
             **given,
         )
-    config = converter_config(format, profile, **given)  # type: ignore[arg-type]  # no TwoLevelEncode
+    config = converter_config(format, profile, **given)  # type: ignore[arg-type]  # no Nvfp4Encode
     if config.alternatives:
         raise ValueError("quantize takes one format and one scale rule")
     if tensor_amax is not None or row_scaled:
@@ -189,22 +189,22 @@ def quantize(
 
 @overload
 def verilate(  # type: ignore[overload-overlap]  # these formats are strings like others
-    format: Literal["nvfp4", "nvfp4_32"] | TwoLevelEncode | TwoLevelConfig,
+    format: Literal["nvfp4", "nvfp4_32"] | Nvfp4Encode | Nvfp4Config,
     profile: str | None = None,
     *,
     op: Literal["encode"] = "encode",
-    **rules: Unpack[TwoLevelRules],
-) -> VerilatedTwoLevel: ...
+    **rules: Unpack[Nvfp4Rules],
+) -> VerilatedNvfp4: ...
 
 
 @overload
 def verilate(  # type: ignore[overload-overlap]
-    format: Literal["nvfp4", "nvfp4_32"] | TwoLevelDecode | TwoLevelDecoderConfig,
+    format: Literal["nvfp4", "nvfp4_32"] | Nvfp4Decode | Nvfp4DecoderConfig,
     profile: str | None = None,
     *,
     op: Literal["decode"],
-    **rules: Unpack[TwoLevelDecodingRules],
-) -> VerilatedTwoLevelDecoder: ...
+    **rules: Unpack[Nvfp4DecodingRules],
+) -> VerilatedNvfp4Decoder: ...
 
 
 @overload
@@ -247,7 +247,7 @@ def verilate(format: Any, profile: str | None = None, *, op: str = "encode", **r
 
     Returns
     -------
-    Verilated, VerilatedTwoLevel, VerilatedDecoder, VerilatedTwoLevelDecoder, VerilatedCast or VerilatedHadamard
+    Verilated, VerilatedNvfp4, VerilatedDecoder, VerilatedNvfp4Decoder, VerilatedCast or VerilatedHadamard
         call it as `quantize`, with ``x``, ``axis``, ``pad`` and ``random``, and of NVFP4 ``tensor_amax``; as
         `dequantize`, with ``q`` and ``random``; with an array and ``random``; or, of ``hadamard``, with an array
 
@@ -319,9 +319,9 @@ def identify(
     ValueError
         for an unknown name, a function that is not there or raises, and results that cannot be read
     """
-    from .conformance.identify import identify
-    from .conformance.locate import located
-    from .spec.profiles import operation_of
+    from .conformance.identify.identify import identify
+    from .conformance.subject.locate import located
+    from .spec.profiles.resolve import operation_of
 
     operation = operation_of(op, format, profile, **rules)
     name = function if isinstance(function, str) else getattr(function, "__qualname__", "the function")
@@ -375,7 +375,7 @@ def identify_file(
         in the words of the system
     """
     from .conformance.pairs import identify_pairs
-    from .tensors.pairs import pairs, rules_of
+    from .tensors.convert.pairs import pairs, rules_of
 
     paired = pairs(numbers, quantized, stored_as, format)
     return identify_pairs(
@@ -420,7 +420,7 @@ def emit(
         another configuration, and for files that somebody has edited
     """
     from .hdl import default_name, emit
-    from .sim.self_checking import bench
+    from .sim.check.self_checking import bench
 
     config = _configured(op, format, profile, rules)
     top = default_name(config) if name is None else name

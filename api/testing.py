@@ -14,9 +14,7 @@ from collections.abc import Callable
 from typing import Unpack
 
 from .interface import identify
-from .spec.profiles import OperationFields
-
-__all__ = ["assert_follows"]
+from .spec.profiles.resolve import OperationFields
 
 
 def assert_follows(

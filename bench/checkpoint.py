@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from file import run
 
-from mxcast.tensors.containers import written
+from mxcast.tensors.containers.containers import written
 
 SHAPES = {"gate_up_proj": (32, 5760, 2880), "down_proj": (32, 2880, 2880)}
 """Of one layer."""

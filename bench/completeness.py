@@ -5,7 +5,7 @@ records/completeness.json.
     python bench/completeness.py PRODUCT --with RULE ...   what rules that are new bring; it joins what is on record
     python bench/completeness.py --render                  only write the table of docs/verification.md
 
-Each line of the table is one product of `mxcast.sim.families`. A difference stops the run with its report.
+Each line of the table is one product of `mxcast.sim.check.families`. A difference stops the run with its report.
 """
 
 import argparse
@@ -17,8 +17,8 @@ from pathlib import Path
 
 from pages import filled, table
 
-from mxcast.sim.array import compare_all
-from mxcast.sim.families import FAMILIES
+from mxcast.sim.check.families import FAMILIES
+from mxcast.sim.run.array import compare_all
 from mxcast.spec import RULES, Encode
 
 ROOT = Path(__file__).parent.parent

@@ -20,7 +20,7 @@ from pages import filled, table
 
 import mxcast
 from mxcast.conformance.adapters import ADAPTERS, Adapter
-from mxcast.conformance.identify import named
+from mxcast.conformance.identify.outcome import named
 from mxcast.host.files import write_whole
 
 ROOT = Path(__file__).parent.parent

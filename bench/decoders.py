@@ -21,7 +21,7 @@ import numpy as np
 from library_decoders import LIBRARIES, Library, patterns, version_of
 from pages import table
 
-from mxcast.models.compare_decode import CAUSES, compare_decoders, decoded_pairs, findings
+from mxcast.compare.decode import CAUSES, compare_decoders, decoded_pairs, findings
 from mxcast.spec import BLOCKS, DECODERS, block_format, decoding
 
 ROOT = Path(__file__).parent.parent

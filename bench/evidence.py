@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from mxcast.hdl import GENERIC, HardwareConfig, configuration, modules, verilog
+from mxcast.hdl import GENERIC, HardwareConfig, configuration, verilog
+from mxcast.hdl.emission import modules
 from mxcast.spec import BLOCKS, INSTRUCTIONS, SCALARS
-
-__all__ = ["EVIDENCE", "Check", "Group", "Subject", "subjects", "wanted"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,9 +29,9 @@ from pages import filled, table
 from mxcast.explore import Exploration, Sweep, chosen_sweep, exploration, jobs
 from mxcast.explore.ablation import CLAUSES, Entry, ablation
 from mxcast.explore.engine import measured
-from mxcast.explore.output import document
-from mxcast.explore.plots import plots
 from mxcast.explore.points import Explored
+from mxcast.explore.report.output import document
+from mxcast.explore.report.plots import plots
 from mxcast.host.files import sha256, write_whole
 from mxcast.proof import recorded
 

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mxcast.conformance.adapters import ADAPTERS
-from mxcast.conformance.subject import Function
+from mxcast.conformance.subject.subject import Function
 from mxcast.sim.transactions import Transactions
 from mxcast.spec import Role
-from mxcast.spec.profiles import operation_of
-
-__all__ = ["FACTS", "Fact", "checked"]
+from mxcast.spec.profiles.resolve import operation_of
 
 ONE, INF, NAN, MINUS = 0x3F800000, 0x7F800000, 0x7FC00000, 0x80000000
 LARGEST = 0x7F7FFFFF

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-START = "import mxcast.tensors.files; from mxcast.cli import main; main(['list', 'rules', '-q'])"
+START = "import mxcast.tensors.convert.files; from mxcast.cli import main; main(['list', 'rules', '-q'])"
 """A verb that does nothing with files, and what one that does imports."""
 
 

@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 
 from mxcast.models import quantize
-from mxcast.models.block_array import code_values
-
-__all__ = ["LIBRARIES", "WITHOUT", "Library"]
+from mxcast.models.arrays.block_array import code_values
 
 UP = "up.weight"
 

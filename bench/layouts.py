@@ -29,16 +29,16 @@ from pages import filled, table
 from safetensors.numpy import load_file, save_file
 
 from mxcast.host.files import sha256, write_whole
-from mxcast.models import pack, quantize_two_level
+from mxcast.models import pack, quantize_nvfp4
 from mxcast.models import quantize as quantized
 from mxcast.spec import Convention
-from mxcast.spec.layouts import LAYOUTS, Layout
-from mxcast.spec.profiles import library_profile
-from mxcast.tensors.containers import read, written
-from mxcast.tensors.metadata import widest_first
-from mxcast.tensors.native import NATIVE, dialect_of
-from mxcast.tensors.remarks import remarks
-from mxcast.tensors.repacking import dequantize_layout, quantize_layout, repack_file
+from mxcast.spec.layouts.catalogue import LAYOUTS, Layout
+from mxcast.spec.profiles.resolve import library_profile
+from mxcast.tensors.containers.containers import read, written
+from mxcast.tensors.containers.native import NATIVE, dialect_of
+from mxcast.tensors.convert.repacking import dequantize_layout, quantize_layout, repack_file
+from mxcast.tensors.layouts.metadata import widest_first
+from mxcast.tensors.layouts.remarks import remarks
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "records" / "layouts.json"
@@ -220,7 +220,7 @@ def _columns(model: Path, layout: Layout, target: Path) -> dict[str, np.ndarray]
         if not name.endswith(".weight") or x.ndim < 2 or x.shape[0] % 32:
             continue
         profile = profile_of(layout)
-        q = quantize_two_level(x, "nvfp4", profile, axis=-2) if profile else quantized(x, layout.block, axis=-2)
+        q = quantize_nvfp4(x, "nvfp4", profile, axis=-2) if profile else quantized(x, layout.block, axis=-2)
         arrays |= pack(q, layout, name=name)
         dtypes |= {part.of(name): part.dtype for part in layout.parts}
         plain[name] = dequantize(q, profile=profile) if profile else dequantize(q)

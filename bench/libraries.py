@@ -14,8 +14,6 @@ import numpy as np
 
 from mxcast.spec import BlockFormat, Kind
 
-__all__ = ["ASIDE", "baselines", "versions"]
-
 Baseline = Callable[[], tuple[np.ndarray, ...]]
 
 ASIDE = "torchao_parts"

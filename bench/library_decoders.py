@@ -19,10 +19,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from mxcast.models.block_array import code_values
+from mxcast.models.arrays.block_array import code_values
 from mxcast.spec import BLOCKS, block_format
-
-__all__ = ["LIBRARIES", "Library", "patterns", "version_of"]
 
 Decoder = Callable[[], Any]
 
@@ -169,7 +167,7 @@ endmodule
 @lru_cache(maxsize=1)
 def _idma_pairs(sources: Path) -> np.ndarray:
     """(256, 256, 2) patterns: for a scale byte and a code those to FP32 and to FP16, by Verilator."""
-    from mxcast.sim.tools import simulator_environment
+    from mxcast.sim.run.tools import simulator_environment
 
     with tempfile.TemporaryDirectory() as folder:
         for name, text in {"axi_pkg.sv": AXI_TYPES, "pairs.sv": IDMA_PAIRS}.items():

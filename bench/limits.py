@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from mxcast.synth.baselines import figure
 
-__all__ = ["ALL", "LIMITS", "Check", "Limit", "checks"]
-
 WIDE, NARROW = ("e5m2", "e4m3"), ("e3m2", "e2m3", "e2m1")
 FLOATS = WIDE + NARROW
 ALL = (*FLOATS, "int8")

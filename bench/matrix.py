@@ -20,11 +20,11 @@ from pathlib import Path
 import decoders
 from pages import table
 
-from mxcast.models.compare import certificate
-from mxcast.models.evaluation import Evaluation
-from mxcast.models.input_domain import common_domain
+from mxcast.compare.encode import certificate
+from mxcast.compare.evaluation import Evaluation
+from mxcast.compare.input_domain import common_domain
 from mxcast.spec import BLOCKS, PROFILES, Encode, numerics
-from mxcast.spec.profiles import like
+from mxcast.spec.profiles.resolve import like
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "records" / "differences.json"

@@ -7,7 +7,7 @@ from pathlib import Path
 from evidence import Check, Subject
 
 from mxcast.proof.mutation import SUITE_BLOCKS, mutate
-from mxcast.proof.specification_mutants import refute
+from mxcast.proof.specification.mutants import refute
 from mxcast.sim.operations import of
 
 MUTANTS, SEED = 200, 0

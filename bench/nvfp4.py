@@ -25,8 +25,8 @@ from quantize import seconds
 
 from mxcast.conformance.adapters.te_reference import quantizer
 from mxcast.host.files import write_whole
-from mxcast.models import quantize_two_level, tensor_amax
-from mxcast.spec import TWO_LEVEL, two_level
+from mxcast.models import quantize_nvfp4, tensor_amax
+from mxcast.spec import NVFP4_ENCODERS, nvfp4_encoding
 
 ROOT = Path(__file__).parent.parent
 KEPT, PAGE = ROOT / "records" / "nvfp4_speed.json", ROOT / "docs" / "results.md"
@@ -79,7 +79,7 @@ def transformer_engine(x: np.ndarray, a: float, file: Path | None) -> dict[str, 
 def check(x: np.ndarray, a: float, others: dict[str, Callable]) -> None:
     """Stop unless the bits of a baseline are those of the golden model."""
     for name, convert in others.items():
-        q = quantize_two_level(x, "nvfp4", SUBJECTS[name.rpartition(" ")[0]], tensor_amax=a)
+        q = quantize_nvfp4(x, "nvfp4", SUBJECTS[name.rpartition(" ")[0]], tensor_amax=a)
         scales, codes = (np.concatenate([np.ravel(part[i]) for part in convert()]) for i in (0, 1))
         assert np.array_equal(scales, q.scales.reshape(-1)), f"{name}: scales differ"
         assert np.array_equal(codes, (q.codes[:, ::2] | q.codes[:, 1::2] << 4).reshape(-1)), f"{name}: codes differ"
@@ -118,7 +118,7 @@ def measure(mib: int, rounds: int, te: Path | None) -> dict:
 
 def _times(x: np.ndarray, a: float, others: dict[str, Callable], rounds: int) -> dict[str, list[float]]:
     timed: dict[str, Callable] = {
-        **{f"{name} whole": _whole(x, name, a) for name in TWO_LEVEL},
+        **{f"{name} whole": _whole(x, name, a) for name in NVFP4_ENCODERS},
         **{f"{name} parts": _in_parts(x, name, a) for name in SUBJECTS.values()},
         "largest magnitude": lambda: tensor_amax(x),
         **others,
@@ -131,14 +131,14 @@ def _times(x: np.ndarray, a: float, others: dict[str, Callable], rounds: int) ->
 
 
 def _whole(x: np.ndarray, profile: str, a: float) -> Callable[[], object]:
-    rules = two_level("nvfp4", profile)
-    return lambda: quantize_two_level(x, rules, tensor_amax=a if rules.block.tensor_scale else None)
+    rules = nvfp4_encoding("nvfp4", profile)
+    return lambda: quantize_nvfp4(x, rules, tensor_amax=a if rules.block.tensor_scale else None)
 
 
 def _in_parts(x: np.ndarray, profile: str, a: float) -> Callable[[], object]:
-    rules = two_level("nvfp4", profile)
+    rules = nvfp4_encoding("nvfp4", profile)
     starts = range(0, len(x), PART)
-    return lambda: [quantize_two_level(x[start : start + PART], rules, tensor_amax=a) for start in starts]
+    return lambda: [quantize_nvfp4(x[start : start + PART], rules, tensor_amax=a) for start in starts]
 
 
 def rendered(page: str, record: dict) -> str:

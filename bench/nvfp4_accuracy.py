@@ -23,7 +23,7 @@ from mxcast.explore.accuracy import Loss, Sums, compared, loss
 from mxcast.explore.tensors import Tensor
 from mxcast.host.files import write_whole
 from mxcast.models import rotate
-from mxcast.spec import Hadamard, two_level
+from mxcast.spec import Hadamard, nvfp4_encoding
 
 ROOT = Path(__file__).parent.parent
 KEPT, PAGE = ROOT / "records" / "nvfp4_accuracy.json", ROOT / "docs" / "results.md"
@@ -67,7 +67,7 @@ def figures(found: Loss) -> dict[str, float]:
 
 def encoded(arrays: list[np.ndarray], profile: str, fields: dict[str, Any]) -> dict[str, float]:
     each = [Tensor(name=str(number), values=array, source="") for number, array in enumerate(arrays)]
-    total, _ = loss(two_level("nvfp4", profile, source="bf16", **fields), each)
+    total, _ = loss(nvfp4_encoding("nvfp4", profile, source="bf16", **fields), each)
     return figures(total)
 
 

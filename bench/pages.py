@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["filled", "table"]
-
 
 def filled(page: str, texts: Mapping[str, str]) -> str:
     """A page with these texts in its places, by name; a text whose name the page has not is left out."""

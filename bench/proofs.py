@@ -8,7 +8,7 @@ from functools import partial
 from evidence import Check, Subject
 
 from mxcast.proof import prove
-from mxcast.proof.readers import readers
+from mxcast.proof.verilog.readers import readers
 from mxcast.synth.yosys import yosys_version
 
 OPTIONS = {

@@ -24,7 +24,7 @@ import qor_tables
 from mxcast.explore import Point, jobs, point_of
 from mxcast.host.files import write_whole
 from mxcast.proof import prove
-from mxcast.proof.solver import solver_version
+from mxcast.proof.solve.solver import solver_version
 from mxcast.spec import BLOCKS
 from mxcast.synth.devices import DEVICES
 from mxcast.synth.nextpnr import nextpnr_version

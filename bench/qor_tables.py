@@ -11,8 +11,6 @@ from pages import filled, table
 
 from mxcast.synth.baselines import BASELINES, FIGURES, MEASURED, figure
 
-__all__ = ["rendered"]
-
 Row = dict[str, object]
 
 

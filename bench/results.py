@@ -24,7 +24,7 @@ def measure() -> dict:
     from mxcast.hdl import converter_config
     from mxcast.sim import verify
     from mxcast.spec import BLOCKS
-    from mxcast.tensors.files import read_blocks
+    from mxcast.tensors.convert.files import read_blocks
 
     sample = ROOT / "data" / "minilm_sample.safetensors"
     for name in BLOCKS:

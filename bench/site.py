@@ -13,7 +13,7 @@ import typer
 
 from mxcast.cli.app import app
 from mxcast.cli.examples import EXAMPLES
-from mxcast.cli.listing import NOTES, SECTIONS
+from mxcast.cli.verbs.listing import NOTES, SECTIONS
 
 OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+([^)]+)\)")
 

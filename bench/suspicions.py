@@ -22,12 +22,12 @@ from pages import filled, table
 from safetensors.numpy import load_file
 
 from mxcast.host.files import write_whole
-from mxcast.models import BlockArray, pack, quantize, quantize_two_level
-from mxcast.models.packing import swizzled, unswizzled
+from mxcast.models import BlockArray, pack, quantize, quantize_nvfp4
+from mxcast.models.arrays.packing import swizzled, unswizzled
 from mxcast.spec import LAYOUTS, Convention
-from mxcast.spec.layouts import Layout, Packing, ScaleOrder
-from mxcast.tensors.containers import written
-from mxcast.tensors.inspection import inspect_file
+from mxcast.spec.layouts.catalogue import Layout, Packing, ScaleOrder
+from mxcast.tensors.containers.containers import written
+from mxcast.tensors.inspect.inspection import inspect_file
 
 ROOT = Path(__file__).parent.parent
 KEPT, PAGE = ROOT / "records" / "suspicions.json", ROOT / "docs" / "how-to" / "layouts.md"
@@ -103,8 +103,8 @@ def suspected(
         if x.ndim < 2:
             arrays[name] = "F32", x
             continue
-        is_two_level = layout.tensor_scale is not None
-        encode = quantize_two_level if is_two_level else quantize
+        is_nvfp4 = layout.tensor_scale is not None
+        encode = quantize_nvfp4 if is_nvfp4 else quantize
         q = encode(x, layout.block, profile, axis=layout.axis)
         dtypes = {part.of(name): part.dtype for part in layout.parts}
         arrays |= {part: (dtypes[part], a) for part, a in made(layout, q, name).items()}

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from pages import filled, table
 
-from mxcast.hdl.config import UNDER_TWO_LEVELS
+from mxcast.hdl.config.build import NVFP4_OPERATIONS
 from mxcast.host.files import write_whole
 from mxcast.spec import PROFILES_OF
-from mxcast.spec.profiles import operation_of
+from mxcast.spec.profiles.resolve import operation_of
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "records" / "vectors.json"
@@ -38,7 +38,7 @@ def commands() -> list[str]:
     """The arguments of each set: one for all profiles that have the same rules of a format."""
     found: dict[object, str] = {}
     for op, formats in FORMATS.items():
-        for operation, names in ((op, formats), (UNDER_TWO_LEVELS.get(op), UNDER_TWO)):
+        for operation, names in ((op, formats), (NVFP4_OPERATIONS.get(op), UNDER_TWO)):
             for profile in PROFILES_OF.get(operation, ()):
                 for format in names:
                     try:

@@ -14,7 +14,10 @@ import typer
 import typer.core
 
 from ..host.signals import arrived
-from . import (
+from .errors import ExitCode, UsageError, explained, interrupted, warned
+from .examples import epilog
+from .streams import abandon, complain, reader_is_gone
+from .verbs import (
     check,
     check_rtl,
     compare,
@@ -30,11 +33,6 @@ from . import (
     proving,
     vectors,
 )
-from .errors import ExitCode, UsageError, explained, interrupted, warned
-from .examples import epilog
-from .streams import abandon, complain, reader_is_gone
-
-__all__ = ["app", "command"]
 
 
 class _Verb(typer.core.TyperCommand):

@@ -13,12 +13,10 @@ from .text import one_line
 
 if TYPE_CHECKING:
     from ..models import Statistics
-    from ..tensors.checkpoints import ConvertedCheckpoint
-    from ..tensors.files import DequantizedFile
-    from ..tensors.not_finite import NotFinite
-    from ..tensors.repacking import RepackedFile
-
-__all__ = ["file_written", "quantized_row", "resumable", "shards_written"]
+    from ..tensors.checkpoint.checkpoints import ConvertedCheckpoint
+    from ..tensors.convert.files import DequantizedFile
+    from ..tensors.convert.not_finite import NotFinite
+    from ..tensors.convert.repacking import RepackedFile
 
 SHOWN = 8
 """Tensors with results that are NaN or Inf and are named."""
@@ -51,7 +49,7 @@ def quantized_row(name: str, shape: str, statistics: Statistics) -> dict[str, ob
 
 def shards_written(report: ConvertedCheckpoint, output: Output) -> None:
     """Say what was written for each shard."""
-    from ..tensors.not_finite import NotFinite
+    from ..tensors.convert.not_finite import NotFinite
 
     by = dict.fromkeys(report.resumed, "an earlier command and this one") | dict.fromkeys(
         report.kept, "an earlier command"

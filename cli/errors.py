@@ -18,8 +18,6 @@ from ..spec.catalogue import cut
 from .streams import complain
 from .text import shown
 
-__all__ = ["ExitCode", "UsageError", "explained", "interrupted", "warned"]
-
 UsageError: Any = typer.BadParameter.__base__  # typer brings its own, or that of click, and exports only this child
 
 

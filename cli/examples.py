@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["EXAMPLES", "epilog"]
-
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "list": ("mxcast list", "mxcast list profiles", "mxcast list targets --json"),
     "doctor": ("mxcast doctor",),

@@ -14,68 +14,39 @@ from ..hdl import (
     CONFIGURATIONS,
     CONSTRAINTS,
     DECODER_CHOICES,
-    TWO_LEVEL_CHOICES,
-    UNDER_TWO_LEVELS,
+    NVFP4_CHOICES,
+    NVFP4_OPERATIONS,
     ConverterConfig,
     HardwareConfig,
 )
-from ..hdl.designs import design_in, design_of
+from ..hdl.emission.designs import design_in, design_of
 from ..spec import (
     BLOCKS,
     CAST_RULES,
     DECODE_RULES,
     ELEMENTS,
+    NVFP4_DECODE_RULES,
+    NVFP4_ENCODERS,
+    NVFP4_RULES,
     PROFILES_OF,
     SCALARS,
-    TWO_LEVEL,
-    TWO_LEVEL_DECODE_RULES,
-    TWO_LEVEL_RULES,
     Cast,
     Encode,
     Hadamard,
-    TwoLevelEncode,
+    Nvfp4Encode,
     block_format,
-    is_two_level,
-    two_level,
+    is_nvfp4,
+    nvfp4_encoding,
 )
 from ..spec.catalogue import excerpt, known_name, unknown_name
 from ..spec.identifiers import LONGEST
-from ..spec.profiles import formats_of
-from ..spec.ptx import FORMATS as PTX_FORMATS
-from ..spec.ptx import is_instruction
+from ..spec.operations.ptx import FORMATS as PTX_FORMATS
+from ..spec.operations.ptx import is_instruction
+from ..spec.profiles.resolve import formats_of
 from .output import Output
 from .settings import TABLES, Settings, read_settings
 
-__all__ = [
-    "ArrayNames",
-    "Config",
-    "Design",
-    "DesignFolder",
-    "Force",
-    "Format",
-    "Json",
-    "Name",
-    "Op",
-    "Out",
-    "Pad",
-    "Profile",
-    "Quiet",
-    "Read",
-    "Request",
-    "Seed",
-    "Set",
-    "Target",
-    "Verbose",
-    "assigned",
-    "assignment",
-    "check_emitted",
-    "every_format",
-    "profile_and_fields",
-    "request",
-    "two_level_rules",
-]
-
-OPERATIONS = tuple(name for name in CONFIGURATIONS if name not in UNDER_TWO_LEVELS.values())
+OPERATIONS = tuple(name for name in CONFIGURATIONS if name not in NVFP4_OPERATIONS.values())
 """Those that --op names. Whether there are two levels of scales, the format says."""
 
 Format = Annotated[
@@ -171,15 +142,15 @@ BUILT = ("registered_after", "optimize", "target", *CONSTRAINTS)
 BLOCKS_BUILT = (*BUILT, "layout")
 """Keys of the hardware of operations on blocks."""
 
-TWO_LEVEL_KEYS = ["source", "block_size", *TWO_LEVEL_RULES, "scale_max", "random_bits"]
+NVFP4_KEYS = ["source", "block_size", *NVFP4_RULES, "scale_max", "random_bits"]
 """What --set takes of the rules of formats with two levels of scales."""
 
 KEYS = {
     "encode": [key for table in TABLES.values() for key in table if key not in ("block", "operation")],
     "decode": [*("destination", *DECODE_RULES, "random_bits", "block_size"), *(*DECODER_CHOICES, *BLOCKS_BUILT)],
     "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", *BUILT],
-    "two_level_encode": [*TWO_LEVEL_KEYS, *TWO_LEVEL_CHOICES, *BLOCKS_BUILT],
-    "two_level_decode": ["destination", "block_size", *TWO_LEVEL_DECODE_RULES, "scale_max", *BLOCKS_BUILT],
+    "two_level_encode": [*NVFP4_KEYS, *NVFP4_CHOICES, *BLOCKS_BUILT],
+    "two_level_decode": ["destination", "block_size", *NVFP4_DECODE_RULES, "scale_max", *BLOCKS_BUILT],
     "hadamard": ["signs", *BUILT],
 }
 """By operation, what --set takes."""
@@ -264,11 +235,11 @@ def request(
         raise ValueError(f"only encoders have modes: give --op {op} one format, not {format}")
     if op == Hadamard.name and not of_any:
         raise ValueError(f"{usage.split()[0]} does not take --op {op} yet")
-    if any(is_two_level(one.strip()) for one in format.split(",")):
-        if not of_any or op not in UNDER_TWO_LEVELS or "," in format:
+    if any(is_nvfp4(one.strip()) for one in format.split(",")):
+        if not of_any or op not in NVFP4_OPERATIONS or "," in format:
             asked = usage.split()[0] + ("" if op == "encode" else f" --op {op}")
             raise ValueError(f"{asked} does not take {format} yet")
-        op = UNDER_TWO_LEVELS[op]
+        op = NVFP4_OPERATIONS[op]
     usual = "ptx" if is_instruction(format) else next(iter(PROFILES_OF[op]))
     profile = next(given for given in (profile, settings.profile, usual) if given is not None)
     for one in format.split(","):
@@ -337,19 +308,19 @@ def _is_of_casts(format: str) -> bool:
     return is_instruction(format) or scalar in SCALARS.keys() - ELEMENTS.keys()
 
 
-def two_level_rules(
+def nvfp4_rules(
     format: str, profile: str | None, assignments: list[str] | None, config: Path | None = None
-) -> tuple[TwoLevelEncode, str]:
+) -> tuple[Nvfp4Encode, str]:
     """The operation that the options mean for a format with two levels of scales, and its profile."""
     if config:
         raise ValueError(f"a configuration file is of a converter to MX formats, not to {format}")
-    usual = next(iter(TWO_LEVEL))
+    usual = next(iter(NVFP4_ENCODERS))
     name, replaced = profile_and_fields(usual if profile is None else profile)
     fields: dict[str, Any] = replaced | assigned(assignments or ())
     for key in fields:
-        if key not in TWO_LEVEL_KEYS:
-            raise ValueError(unknown_name("field", key, TWO_LEVEL_KEYS))
-    return two_level(format, name, **fields), name
+        if key not in NVFP4_KEYS:
+            raise ValueError(unknown_name("field", key, NVFP4_KEYS))
+    return nvfp4_encoding(format, name, **fields), name
 
 
 def profile_and_fields(text: str) -> tuple[str, dict[str, str | int]]:

@@ -19,8 +19,6 @@ from .text import shown
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Output"]
-
 PIPE = 10_000
 """Columns of a pipe, in which nothing is folded or cut."""
 NARROW = 60

@@ -13,8 +13,6 @@ from ..spec import BlockFormat, Encode, block_format
 from ..spec.catalogue import excerpt, unknown_name
 from ..spec.identifiers import identifier
 
-__all__ = ["Settings", "read_settings"]
-
 SETS = ("format", "block", "scale_rule", "registered_after")
 """Keys that take a list of names too: the modes of a converter, its stage boundaries with registers."""
 

@@ -10,8 +10,6 @@ import select
 import sys
 from collections.abc import Iterator
 
-__all__ = ["abandon", "complain", "open_streams", "reader_is_gone", "stdout_as_stderr"]
-
 
 def open_streams() -> None:
     """Standard streams that the caller has closed lead nowhere; characters that an encoding lacks are printed as

@@ -10,8 +10,6 @@ from itertools import zip_longest
 
 from .text import shown
 
-__all__ = ["cell", "is_number", "listed", "plain_table"]
-
 
 def is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)

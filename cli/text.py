@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["one_line", "shown"]
-
 
 def shown(text: str) -> str:
     """The text with escapes for characters that steer a terminal; its lines stay.

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 
 from ..spec import Encode, FloatFormat
 from ..spec.catalogue import cut, excerpt
-from ..tensors.slices import is_slice, read_slice
+from ..tensors.containers.slices import is_slice, read_slice
 from .options import MOST_DIGITS
 
 if TYPE_CHECKING:
     import numpy as np
-
-__all__ = ["Values", "read_byte", "read_codes", "read_constants", "read_numbers", "read_random", "read_values"]
 
 ITEM = re.compile(r"(?P<value>[^*]+)(?:\*(?P<count>[0-9]+))?")
 PATTERN = re.compile(r"0x(?P<digits>[0-9a-f]+)", re.IGNORECASE)
@@ -33,7 +31,7 @@ MOST_CODES = 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Values:
-    """The numbers of one block, as `models.explain` takes them, and where they came from or what was done to them."""
+    """The numbers of one block, as `explain.encode` takes them, and where they came from or what was done to them."""
 
     block: list[int] | np.ndarray
     remarks: tuple[str, ...]

@@ -9,22 +9,20 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..models.exact import fp32
-from ..models.packing import scale_in_convention
-from ..models.source import DTYPES, widen
-from ..models.two_level import STORED, tensor_constants
+from ..models.arrays.packing import scale_in_convention
+from ..models.arrays.source import DTYPES, widen
+from ..models.exact.encode import fp32
+from ..models.fast.nvfp4_encode import STORED, tensor_constants
 from ..sim.operations import golden, of
 from ..sim.transactions import Transactions
-from ..spec import BlockFormat, Convention, Encode, FloatFormat, Order, Role, TwoLevelEncode
+from ..spec import BlockFormat, Convention, Encode, FloatFormat, Nvfp4Encode, Order, Role
 from . import tensors
-from .candidates import Candidate, Converted, candidates, judged
-from .character import character
-from .named_causes import named_causes
-from .outcome import NEAREST, Identification, Verdict, is_departure, named
-from .separation import soon_separated
-from .suspicions import suspicions
-
-__all__ = ["Blocks", "OfPairs", "Tensor", "identify_pairs"]
+from .identify.candidates import Candidate, Converted, candidates, judged
+from .identify.character import character
+from .identify.named_causes import named_causes
+from .identify.outcome import NEAREST, Identification, Verdict, is_departure, named
+from .identify.separation import soon_separated
+from .identify.suspicions import suspicions
 
 SAMPLE = 20_000
 """Blocks on which all candidates are tried; the best of them are then tried on all blocks."""
@@ -121,7 +119,7 @@ class _Tried:
 
 def identify_pairs(
     paired: Sequence[Tensor],
-    rules: Encode | TwoLevelEncode,
+    rules: Encode | Nvfp4Encode,
     *,
     expected: bool = False,
     nan_codes_free: bool = False,
@@ -214,7 +212,7 @@ def _not_told_apart(matches: Sequence[Candidate]) -> tuple[tuple[str, ...], list
         if found.block is None:
             return pair, equal, ""
         tensor, among = found.block[Role.NUMBERS], ""
-        if isinstance(first.numerics, TwoLevelEncode):
+        if isinstance(first.numerics, Nvfp4Encode):
             both: list[Any] = [first.numerics, other.numerics]
             made = [golden(one, tensors.with_constants(one, found.block)) for one in both]
             row = int(np.flatnonzero(made[0].differ(made[1]))[0])
@@ -232,12 +230,12 @@ def _words(patterns: np.ndarray) -> str:
 class _Files:
     """All tensors of two files."""
 
-    def __init__(self, tensors: Sequence[Tensor], rules: Encode | TwoLevelEncode, nan_codes_free: bool) -> None:
+    def __init__(self, tensors: Sequence[Tensor], rules: Encode | Nvfp4Encode, nan_codes_free: bool) -> None:
         self.tensors, self.rules, self.nan_codes_free = tensors, rules, nan_codes_free
         self.count = sum(one.count for one in tensors)
         if not self.count:
             raise ValueError("there is no block to compare")
-        self.is_of_tensors = isinstance(rules, TwoLevelEncode)
+        self.is_of_tensors = isinstance(rules, Nvfp4Encode)
         self._sample: list[tuple[Tensor, Blocks, slice | np.ndarray]] = []
         for tensor in tensors:
             share = max(SAMPLE * tensor.count // self.count, 1)
@@ -294,7 +292,7 @@ class _Files:
         """Blocks as some rules see them."""
         patterns = self._of_source(part.patterns[rows], tensor.source, one.rules.source)
         given = {Role.NUMBERS: patterns}
-        if isinstance(one.rules, TwoLevelEncode):
+        if isinstance(one.rules, Nvfp4Encode):
             given |= self._constants(one, tensor, part.matrix, len(patterns))
         made = {Role.SCALE: part.scales[rows], Role.CODES: part.codes[rows]}
         return Converted(Transactions(given), Transactions(made))
@@ -307,7 +305,7 @@ class _Files:
 
     def _constants(self, one: _Tried, tensor: Tensor, matrix: int, count: int) -> dict[Role, np.ndarray]:
         """Of the tensor, for each of so many blocks."""
-        rules: TwoLevelEncode = one.rules
+        rules: Nvfp4Encode = one.rules
         if rules.block.tensor_scale is None:
             return {}
         constants = tensor_constants(tensor.amax(rules.order), rules)
@@ -332,7 +330,7 @@ class _Files:
     def wrong_scales(self, one: _Tried) -> list[str]:
         """Tensor scales that are not those of some rules, each in words."""
         rules = one.rules
-        if not isinstance(rules, TwoLevelEncode):
+        if not isinstance(rules, Nvfp4Encode):
             return []
         found = []
         for tensor in self.tensors:
@@ -415,7 +413,7 @@ FROM_STORED: dict[Order, Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]] 
 """k and d of a tensor scale, by the orders that compute them from it."""
 
 
-def _expected_scales(tensor: Tensor, rules: TwoLevelEncode) -> np.ndarray:
+def _expected_scales(tensor: Tensor, rules: Nvfp4Encode) -> np.ndarray:
     """The tensor scales that rules give, in the convention of the file: where this is another than that of the rules,
     the nearest float32.
     """

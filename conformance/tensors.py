@@ -6,14 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..models.source import DTYPES, MAGNITUDE, narrow, widen
-from ..models.two_level import ORDERS
-from ..sim import two_level_stimuli as make
+from ..models.arrays.source import DTYPES, MAGNITUDE, narrow, widen
+from ..models.fast.nvfp4_encode import ORDERS
+from ..sim.nvfp4 import stimuli as make
+from ..sim.nvfp4.encode_ties import of_source, ties
 from ..sim.transactions import Transactions
-from ..sim.two_level_ties import of_source, ties
-from ..spec import FP32, Role, TwoLevelEncode
-
-__all__ = ["BLOCKS_OF_TENSOR", "boundaries", "corners", "hard", "usual", "with_constants"]
+from ..spec import FP32, Nvfp4Encode, Role
 
 BLOCKS_OF_TENSOR = 16
 """Blocks of every tensor here."""
@@ -22,19 +20,19 @@ DIRECTED = 120
 INF = np.uint32(0x7F800000)
 
 
-def usual(rules: TwoLevelEncode, seed: int, blocks: int) -> Transactions:
+def usual(rules: Nvfp4Encode, seed: int, blocks: int) -> Transactions:
     """Tensors of N(0,1), of at least so many blocks together."""
     rng, count = np.random.default_rng(seed), -(-blocks // BLOCKS_OF_TENSOR)
     shape = (count * BLOCKS_OF_TENSOR, rules.block_size)
     return _of(rules, rng.standard_normal(shape, np.float32).view(np.uint32))
 
 
-def hard(rules: TwoLevelEncode, seed: int) -> Transactions:
+def hard(rules: Nvfp4Encode, seed: int) -> Transactions:
     """`corners` and `boundaries`."""
     return Transactions.joined([corners(rules, seed), boundaries(rules, seed)])
 
 
-def corners(rules: TwoLevelEncode, seed: int) -> Transactions:
+def corners(rules: Nvfp4Encode, seed: int) -> Transactions:
     """A tensor of zeros, and tensors with one directed block: NaN, Inf, subnormal and largest numbers."""
     rng, wide = np.random.default_rng(seed), _wide(rules)
     blocks = np.unique(make.corners(wide)[Role.NUMBERS], axis=0)
@@ -46,7 +44,7 @@ def corners(rules: TwoLevelEncode, seed: int) -> Transactions:
     return _of(rules, tensors.reshape(-1, rules.block_size))
 
 
-def boundaries(rules: TwoLevelEncode, seed: int) -> Transactions:
+def boundaries(rules: Nvfp4Encode, seed: int) -> Transactions:
     """Tensors of blocks at ties, and of blocks next to the boundaries of scales and codes under a largest magnitude of
     any exponent.
     """
@@ -55,7 +53,7 @@ def boundaries(rules: TwoLevelEncode, seed: int) -> Transactions:
     return Transactions.joined([Transactions({Role.NUMBERS: np.concatenate([*_tied(rules, seed)])}), *any_magnitude])
 
 
-def _tied(rules: TwoLevelEncode, seed: int) -> Iterator[np.ndarray]:
+def _tied(rules: Nvfp4Encode, seed: int) -> Iterator[np.ndarray]:
     """Tensors of blocks at ties: the first number of each is its largest magnitude."""
     found = ties(rules, seed)
     found = found.rows(of_source(rules, found.a.view(np.float32)))
@@ -69,7 +67,7 @@ def _tied(rules: TwoLevelEncode, seed: int) -> Iterator[np.ndarray]:
             yield tensor
 
 
-def _at_boundaries(rules: TwoLevelEncode, rng: np.random.Generator) -> Transactions:
+def _at_boundaries(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
     """One tensor. Blocks that the largest magnitude does not allow become zeros."""
     source = rules.source
     pattern = np.array(rng.integers(1, source.max_code + 1), f"u{source.bits // 8}")
@@ -83,11 +81,11 @@ def _at_boundaries(rules: TwoLevelEncode, rng: np.random.Generator) -> Transacti
     return Transactions({Role.NUMBERS: patterns})
 
 
-def _wide(rules: TwoLevelEncode) -> TwoLevelEncode:
+def _wide(rules: Nvfp4Encode) -> Nvfp4Encode:
     return rules.replace(source="fp32")
 
 
-def _of(rules: TwoLevelEncode, patterns: np.ndarray) -> Transactions:
+def _of(rules: Nvfp4Encode, patterns: np.ndarray) -> Transactions:
     """FP32 numbers rounded to the source. NaN stays NaN, and finite numbers stay finite."""
     source = rules.source
     if source == FP32:
@@ -100,7 +98,7 @@ def _of(rules: TwoLevelEncode, patterns: np.ndarray) -> Transactions:
     return Transactions({Role.NUMBERS: np.where(magnitudes > INF, quiet, cut)})
 
 
-def with_constants(rules: TwoLevelEncode, given: Transactions) -> Transactions:
+def with_constants(rules: Nvfp4Encode, given: Transactions) -> Transactions:
     """The same blocks with the constants of their tensors, as these rules find them."""
     patterns = given[Role.NUMBERS]
     numbers = np.ascontiguousarray(patterns).view(DTYPES[rules.source.name])

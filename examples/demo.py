@@ -19,7 +19,7 @@ from mxcast.sim import verify
 from mxcast.spec import BLOCKS
 from mxcast.synth import TARGETS, synth_all
 from mxcast.synth.baselines import PUBLISHED
-from mxcast.tensors.files import quantize_file, read_blocks
+from mxcast.tensors.convert.files import quantize_file, read_blocks
 
 
 def main(

@@ -10,10 +10,8 @@ from dataclasses import asdict, dataclass
 from itertools import product
 
 from ..spec import numerics
-from .columns import TEXTS
 from .points import Explored
-
-__all__ = ["CLAUSES", "Entry", "ablation"]
+from .report.columns import TEXTS
 
 CLAUSES: tuple[tuple[str, str, str, str], ...] = (
     ("FP32 subnormals", "input_subnormals", "flush", "exact"),

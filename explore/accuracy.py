@@ -14,15 +14,13 @@ import numpy as np
 
 from ..host.cache import kept_result, sources
 from ..models import dequantize, error_statistics, quantize
-from ..models.block_array import as_blocks, code_values
-from ..models.cast import cast_patterns, pattern_values
-from ..models.decode import decode_blocks
-from ..models.source import DTYPES, FORMATS, INFINITY, MAGNITUDE, as_numbers, narrow, widen
-from ..models.two_level import quantize_two_level
-from ..spec import BF16, FP32, Cast, Decode, Encode, FloatFormat, Operation, TwoLevelEncode, casting, numerics
+from ..models.arrays.block_array import as_blocks, code_values
+from ..models.arrays.source import DTYPES, FORMATS, INFINITY, MAGNITUDE, as_numbers, narrow, widen
+from ..models.fast.cast import cast_patterns, pattern_values
+from ..models.fast.decode import decode_blocks
+from ..models.fast.nvfp4_encode import quantize_nvfp4
+from ..spec import BF16, FP32, Cast, Decode, Encode, FloatFormat, Nvfp4Encode, Operation, casting, numerics
 from .tensors import Tensor
-
-__all__ = ["Loss", "Sums", "compared", "loss"]
 
 CHUNK = 1 << 18
 """Numbers at a time."""
@@ -98,7 +96,7 @@ def loss(rules: Operation, tensors: Sequence[Tensor]) -> tuple[Loss, dict[str, L
     """
 
     def figures(sums: Sums) -> Loss:
-        return replace(sums.loss, differing=None) if isinstance(rules, Encode | TwoLevelEncode) else sums.loss
+        return replace(sums.loss, differing=None) if isinstance(rules, Encode | Nvfp4Encode) else sums.loss
 
     found = {tensor.name: _sums(rules, tensor) for tensor in tensors}
     total = sum((found[tensor.name] for tensor in tensors if tensor.counts), Sums())
@@ -115,7 +113,7 @@ def _sums(rules: Operation, tensor: Tensor) -> Sums:
         step = max(CHUNK // max(rows.shape[1], 1), 1)
         random = np.random.default_rng(SEED) if rules.random_bits else None
         of_chunk = CHUNKS[rules.name]
-        if isinstance(rules, TwoLevelEncode):
+        if isinstance(rules, Nvfp4Encode):
             of_chunk = partial(of_chunk, tensor_amax=_largest(rows, rules.source))
         return asdict(
             sum((of_chunk(rows[start : start + step], rules, random) for start in range(0, len(rows), step)), Sums())
@@ -160,12 +158,10 @@ def _encoded(x: np.ndarray, rules: Encode, random: np.random.Generator | None) -
     return replace(sums, signal=found.signal, noise=found.noise, saturated=found.saturated, flushed=found.flushed)
 
 
-def _encoded_two_levels(
-    x: np.ndarray, rules: TwoLevelEncode, random: np.random.Generator | None, tensor_amax: float
-) -> Sums:
+def _encoded_nvfp4(x: np.ndarray, rules: Nvfp4Encode, random: np.random.Generator | None, tensor_amax: float) -> Sums:
     numbers, taken = _taken(x, rules.source)
     amax = None if rules.block.tensor_scale is None else tensor_amax
-    q = quantize_two_level(taken, rules, tensor_amax=amax, pad=True, random=random)
+    q = quantize_nvfp4(taken, rules, tensor_amax=amax, pad=True, random=random)
     return compared(numbers.astype(np.float64), dequantize(q).astype(np.float64), rules.block_size)
 
 
@@ -207,7 +203,7 @@ CHUNKS: dict[str, Callable[..., Sums]] = {
     "encode": _encoded,
     "decode": _decoded,
     "cast": _cast,
-    "two_level_encode": _encoded_two_levels,
+    "two_level_encode": _encoded_nvfp4,
 }
 """By the name of the operation, the sums of some rows of a tensor."""
 

@@ -11,8 +11,6 @@ from ..host import cluster
 from . import jobs
 from .points import Point
 
-__all__ = ["on_cluster"]
-
 
 def on_cluster(points: Sequence[Point], address: str, force: bool = False) -> Generator[tuple[Point, jobs.Outcome]]:
     """Answer points on the workers of the scheduler at ``address``, in the order in which they end. Results come back

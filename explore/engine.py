@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..spec import Encode, Role, TwoLevelEncode, is_two_level
+from ..spec import Encode, Nvfp4Encode, Role, is_nvfp4
 from ..spec.catalogue import excerpt, known_name, unknown_name
 from . import jobs
 from .ablation import Entry, ablation
@@ -22,8 +22,6 @@ from .pareto import front
 from .points import Explored, Point, described
 from .sweep import SWEEPS, LeftOut, Lists, Sweep, read_sweep
 from .tensors import Tensor, given, standard
-
-__all__ = ["Exploration", "Progress", "chosen_sweep", "exploration", "explore", "measured"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,10 +130,10 @@ def chosen_sweep(sweep: str | Path | Sweep | None = None, op: str | None = None,
         op = known_name("operation", op, OPERATIONS)
     formats = lists.get("format", ())
     formats = [formats] if isinstance(formats, str) else list(formats)
-    if any(map(is_two_level, formats)):
-        if op not in (None, Encode.name, TwoLevelEncode.name) or not all(map(is_two_level, formats)):
-            raise ValueError(f"sweeps with {', '.join(filter(is_two_level, formats))} are of encoders to these alone")
-        op = TwoLevelEncode.name
+    if any(map(is_nvfp4, formats)):
+        if op not in (None, Encode.name, Nvfp4Encode.name) or not all(map(is_nvfp4, formats)):
+            raise ValueError(f"sweeps with {', '.join(filter(is_nvfp4, formats))} are of encoders to these alone")
+        op = Nvfp4Encode.name
     if sweep is None:
         sweep = OPERATIONS[op or Encode.name].sweep
     if not isinstance(sweep, Sweep):

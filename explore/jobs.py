@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from ..hdl import HardwareConfig, verilog
-from ..hdl.modules import fingerprint
+from ..hdl.emission.modules import fingerprint
 from ..host import processes
 from ..host.cache import cache_folder, keep_json, kept_json, sources
 from ..host.errors import ToolError
@@ -26,8 +26,6 @@ from ..synth.synthesis import TOP, synth
 from ..synth.targets import TARGETS, device_of
 from ..synth.yosys import yosys_version
 from .points import Point
-
-__all__ = ["Outcome", "kept", "key", "locally", "run", "tools"]
 
 LOG_LINES = 20
 """Of what the tools of a failed job said last."""

@@ -5,23 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from ..hdl.architecture import CHOICES, DECODER_CHOICES, TWO_LEVEL_CHOICES
-from ..spec import (
-    CAST_RULES,
-    DECODE_RULES,
-    SCALARS,
-    TWO_LEVEL_RULES,
-    Cast,
-    Decode,
-    Encode,
-    Rule,
-    TwoLevelEncode,
-    block_format,
-)
-from ..spec.encode import RULES
-from ..spec.names import scalar_format, source_format
-
-__all__ = ["OPERATIONS", "Explorable"]
+from ..hdl.config.architecture import CHOICES, DECODER_CHOICES, NVFP4_CHOICES
+from ..spec import CAST_RULES, DECODE_RULES, NVFP4_RULES, SCALARS, Cast, Decode, Encode, Nvfp4Encode, Rule, block_format
+from ..spec.formats.names import scalar_format, source_format
+from ..spec.operations.encode import RULES
 
 
 def _blocks(names: str) -> None:
@@ -83,11 +70,11 @@ OPERATIONS: dict[str, Explorable] = {
         numbers=("random_bits", "lanes"),
         texts={"format": _scalar, "source": source_format, "destination": _destination},
     ),
-    TwoLevelEncode.name: Explorable(
+    Nvfp4Encode.name: Explorable(
         sweep="nvfp4",
         objectives=("luts", "levels", "sqnr_db"),
-        rules=TWO_LEVEL_RULES,
-        choices=TWO_LEVEL_CHOICES,
+        rules=NVFP4_RULES,
+        choices=NVFP4_CHOICES,
         numbers=("random_bits", "block_size"),
         texts={"format": block_format, "source": source_format},
         usual={"format": "nvfp4", "profile": "nvfp4_te"},

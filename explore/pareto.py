@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .points import Explored
 
-__all__ = ["MORE", "front", "staircase"]
-
 MORE = ("sqnr_db", "fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz", "blocks_per_s", "gbytes_per_s")
 """Figures of which more is better; of all others less is, of a bias the magnitude."""
 

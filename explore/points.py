@@ -8,14 +8,12 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from ..hdl import GENERIC, ConverterConfig, HardwareConfig, config_of, converter_config, fields_of
-from ..hdl.command import command_line
+from ..hdl.config.command import command_line
 from ..host.files import sha256
 from ..spec import Encode, FloatFormat
 from ..spec.catalogue import unknown_name
 from ..synth import TARGETS
 from .operations import OPERATIONS
-
-__all__ = ["Explored", "Point", "checked_column", "described"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack
 
 from ..hdl import ConverterConfig, Goal, HardwareConfig, configuration
-from ..hdl.architecture import CHOICES
+from ..hdl.config.architecture import CHOICES
 from ..host.files import read_toml
 from ..spec import (
     BLOCKS,
@@ -23,8 +23,8 @@ from ..spec import (
     Cast,
     Decode,
     Encode,
+    Nvfp4Encode,
     ScaleRule,
-    TwoLevelEncode,
     numerics,
     profile_named,
     profile_of,
@@ -35,8 +35,6 @@ from ..synth.pipeline import DELAYS, pipelined
 from ..synth.targets import TARGETS
 from .operations import OPERATIONS
 from .points import Point, checked_column
-
-__all__ = ["SWEEPS", "LeftOut", "Lists", "Sweep", "keys_of", "point_of", "read_sweep"]
 
 USUAL: dict[str, Any] = {"target": "xcu", "format": "e4m3", "profile": "ocp", "seeds": 0}
 """Keys beside those of an operation and of its hardware, and what a point has without them."""
@@ -370,7 +368,7 @@ SWEEPS: dict[str, Sweep] = {
         Sweep(
             name="nvfp4",
             description="encoders of NVFP4 from BF16 in every order, with 4 over 6 and with stochastic rounding",
-            operation=TwoLevelEncode.name,
+            operation=Nvfp4Encode.name,
             usual={"source": ("bf16",), "target": ("xcu-nodsp",)},
             grids=(
                 {"profile": ("nvfp4_te", "nvfp4_paper", "nvfp4_ao", "nvfp4_ao_single", "nvfp4_te_4over6")},

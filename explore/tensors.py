@@ -11,10 +11,8 @@ from importlib.resources import as_file, files
 import numpy as np
 
 from ..host.errors import ToolError
-from ..models.source import as_numbers
+from ..models.arrays.source import as_numbers
 from ..spec import FP32
-
-__all__ = ["SEED", "Tensor", "given", "standard"]
 
 SEED = 1
 """Of the distributions."""

@@ -8,28 +8,28 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .architecture import (
+from .config.architecture import (
     CHOICES,
     DECODER_CHOICES,
-    TWO_LEVEL_CHOICES,
+    NVFP4_CHOICES,
     Amax,
     AmaxKey,
     DecoderArchitecture,
     Lane,
     Microarchitecture,
     MicroarchitectureFields,
+    Nvfp4Architecture,
+    Nvfp4DecoderArchitecture,
+    Nvfp4Form,
     Quantizer,
     Structure,
-    TwoLevelArchitecture,
-    TwoLevelDecoderArchitecture,
-    TwoLevelForm,
     supports,
 )
-from .boundaries import stages
-from .config import (
+from .config.boundaries import stages
+from .config.build import (
     CONFIGURATIONS,
     CONSTRAINTS,
-    UNDER_TWO_LEVELS,
+    NVFP4_OPERATIONS,
     AnyBuildFields,
     AnyFields,
     AnyFormat,
@@ -45,36 +45,36 @@ from .config import (
     HadamardConfig,
     HadamardFields,
     HardwareConfig,
-    TwoLevelConfig,
-    TwoLevelDecoderConfig,
-    TwoLevelDecoderFields,
-    TwoLevelHardwareFields,
+    Nvfp4Config,
+    Nvfp4DecoderConfig,
+    Nvfp4DecoderFields,
+    Nvfp4HardwareFields,
     cast_config,
     config_of,
     configuration,
     converter_config,
     decoder_config,
     hadamard_config,
-    two_level_config,
-    two_level_decoder_config,
+    nvfp4_config,
+    nvfp4_decoder_config,
 )
-from .goals import BEST, BEST_DECODERS, GENERIC, Goal, fields_of
-from .threshold_row import Row, threshold_table
+from .config.goals import BEST, BEST_DECODERS, GENERIC, Goal, fields_of
+from .nvfp4.threshold_row import Row, threshold_table
 
 if TYPE_CHECKING:
-    from .amax import AmaxTree
-    from .block import BlockConverter
-    from .caster import Caster
-    from .decoder import BlockDecoder
-    from .element import ElementQuantizer
-    from .emission import default_name, describe, verilog
-    from .folder import emit, emitted, intact
-    from .hadamard import HadamardTransform
-    from .random_source import RandomSource
-    from .scale import ScaleUnit
-    from .stream import StreamConverter
-    from .two_level import TwoLevelConverter
-    from .two_level_decoder import TwoLevelDecoder
+    from .cast.block import Caster
+    from .decode.block import BlockDecoder
+    from .emission.emit import default_name, describe, verilog
+    from .emission.folder import emit, emitted, intact
+    from .encode.block import BlockConverter
+    from .encode.element import ElementQuantizer
+    from .encode.scale import ScaleUnit
+    from .encode.stream import StreamConverter
+    from .hadamard.transform import HadamardTransform
+    from .nvfp4.decoder import Nvfp4Decoder
+    from .nvfp4.encoder import Nvfp4Converter
+    from .primitives.amax import AmaxTree
+    from .primitives.random_source import RandomSource
 
 __all__ = [
     "BEST",
@@ -84,8 +84,8 @@ __all__ = [
     "CONSTRAINTS",
     "DECODER_CHOICES",
     "GENERIC",
-    "TWO_LEVEL_CHOICES",
-    "UNDER_TWO_LEVELS",
+    "NVFP4_CHOICES",
+    "NVFP4_OPERATIONS",
     "Amax",
     "AmaxKey",
     "AmaxTree",
@@ -114,21 +114,21 @@ __all__ = [
     "Lane",
     "Microarchitecture",
     "MicroarchitectureFields",
+    "Nvfp4Architecture",
+    "Nvfp4Config",
+    "Nvfp4Converter",
+    "Nvfp4Decoder",
+    "Nvfp4DecoderArchitecture",
+    "Nvfp4DecoderConfig",
+    "Nvfp4DecoderFields",
+    "Nvfp4Form",
+    "Nvfp4HardwareFields",
     "Quantizer",
     "RandomSource",
     "Row",
     "ScaleUnit",
     "StreamConverter",
     "Structure",
-    "TwoLevelArchitecture",
-    "TwoLevelConfig",
-    "TwoLevelConverter",
-    "TwoLevelDecoder",
-    "TwoLevelDecoderArchitecture",
-    "TwoLevelDecoderConfig",
-    "TwoLevelDecoderFields",
-    "TwoLevelForm",
-    "TwoLevelHardwareFields",
     "cast_config",
     "config_of",
     "configuration",
@@ -141,28 +141,28 @@ __all__ = [
     "fields_of",
     "hadamard_config",
     "intact",
+    "nvfp4_config",
+    "nvfp4_decoder_config",
     "stages",
     "supports",
     "threshold_table",
-    "two_level_config",
-    "two_level_decoder_config",
     "verilog",
 ]
 
 MODULES = {
-    "AmaxTree": "amax",
-    "BlockConverter": "block",
-    "BlockDecoder": "decoder",
-    "Caster": "caster",
-    "ElementQuantizer": "element",
-    "HadamardTransform": "hadamard",
-    "RandomSource": "random_source",
-    "ScaleUnit": "scale",
-    "StreamConverter": "stream",
-    "TwoLevelConverter": "two_level",
-    "TwoLevelDecoder": "two_level_decoder",
-    **dict.fromkeys(("default_name", "describe", "verilog"), "emission"),
-    **dict.fromkeys(("emit", "emitted", "intact"), "folder"),
+    "AmaxTree": "primitives.amax",
+    "BlockConverter": "encode.block",
+    "BlockDecoder": "decode.block",
+    "Caster": "cast.block",
+    "ElementQuantizer": "encode.element",
+    "HadamardTransform": "hadamard.transform",
+    "RandomSource": "primitives.random_source",
+    "ScaleUnit": "encode.scale",
+    "StreamConverter": "encode.stream",
+    "Nvfp4Converter": "nvfp4.encoder",
+    "Nvfp4Decoder": "nvfp4.decoder",
+    **dict.fromkeys(("default_name", "describe", "verilog"), "emission.emit"),
+    **dict.fromkeys(("emit", "emitted", "intact"), "emission.folder"),
 }
 """Where the names are that need Amaranth."""
 

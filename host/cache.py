@@ -24,19 +24,6 @@ from .errors import ToolError
 from .files import PLAIN, locked, regular, sha256, temporary_folder, write_whole
 from .signals import uninterrupted
 
-__all__ = [
-    "VARIABLE",
-    "CacheError",
-    "cache_folder",
-    "keep_json",
-    "kept_folder",
-    "kept_json",
-    "kept_result",
-    "refreshed",
-    "scratch",
-    "sources",
-]
-
 VARIABLE = "MXCAST_CACHE"
 """The environment variable that names the folder."""
 

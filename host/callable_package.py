@@ -6,8 +6,6 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 
-__all__ = ["callable_package"]
-
 
 def callable_package(name: str, function: Callable[..., object]) -> None:
     """Let the module of this name be called as the function, which importing the package would hide otherwise."""

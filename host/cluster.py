@@ -8,8 +8,6 @@ from typing import Any
 
 from .errors import ToolError, ToolMissing
 
-__all__ = ["on_cluster"]
-
 ADVICE = "pip install '.[explore]' in a checkout of mxcast"
 PATIENCE = 10.0
 """Seconds for the scheduler to answer."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DesignError", "ToolError", "ToolMissing"]
-
 
 class ToolError(RuntimeError):
     """A tool has failed. The message is one sentence; ``log`` is what the tool printed."""

@@ -29,24 +29,6 @@ from typing import Any, BinaryIO
 
 from .signals import interruptible, uninterrupted
 
-__all__ = [
-    "UNFINISHED",
-    "Waiting",
-    "begin",
-    "claimed",
-    "locked",
-    "named",
-    "parsed_json",
-    "read_toml",
-    "regular",
-    "remove",
-    "replaced",
-    "sha256",
-    "short",
-    "temporary_folder",
-    "write_whole",
-]
-
 PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
 """Names in which no shell, make or tool gives a character a special meaning."""
 

@@ -19,8 +19,6 @@ import sys
 import threading
 from typing import IO
 
-__all__ = ["MARK", "forget", "prepare", "watch"]
-
 MARK = {"MXCAST_CHILD_OF": f"{os.getpid()}-{secrets.token_hex(8)}"}
 """The variable by which the guardian knows the children of this process."""
 

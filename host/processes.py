@@ -23,8 +23,6 @@ from .files import PLAIN, temporary_folder
 from .guardian import MARK, forget, prepare, watch
 from .signals import interruptible, uninterrupted
 
-__all__ = ["Finished", "Stopped", "TookTooLong", "Workers", "python", "run", "workers"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

@@ -11,8 +11,6 @@ import time
 import warnings
 from collections.abc import Iterator
 
-__all__ = ["SIGNALS", "Interrupted", "arrived", "install", "interruptible", "uninstall", "uninterrupted"]
-
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 PATIENCE = 15.0

@@ -19,8 +19,6 @@ from typing import Any, BinaryIO
 
 from .files import begin, named, remove, sha256, short, temporary_folder, write_whole
 
-__all__ = ["Journal", "is_begun", "read_note", "resumable", "stamp", "work_folder", "write_note"]
-
 EVERY = 1.0
 """Seconds between two waits for the disk. To redo what was made in less time is cheaper than to wait for the disk."""
 DIGEST = 16

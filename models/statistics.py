@@ -10,15 +10,13 @@ import numpy as np
 
 from ..spec import E8M0, FP32, Encode, NumberFormat
 from ..spec.catalogue import excerpt
-from .amax import block_amax
-from .block_array import Quantized, as_blocks, check_codes, code_values, shortened
-from .block_layout import BlockLayout
-from .element import largest_value
-from .scale import broadcast, scale_reciprocals
-from .scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
-from .source import MAGNITUDE, as_numbers, widen
-
-__all__ = ["Statistics", "error_statistics"]
+from .arrays.block_array import Quantized, as_blocks, check_codes, code_values, shortened
+from .arrays.block_layout import BlockLayout
+from .arrays.scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
+from .arrays.source import MAGNITUDE, as_numbers, widen
+from .fast.amax import block_amax
+from .fast.element import largest_value
+from .fast.scale import broadcast, scale_reciprocals
 
 VANISHING = np.float32(2.0**-40)
 """A block's largest magnitude, in units of its scale, is above this if the scale belongs to the block."""
@@ -97,7 +95,7 @@ def error_statistics(x: object, q: Quantized) -> Statistics:
         raise TypeError(f"statistics are of Quantized blocks, with their numerics, not of {excerpt(q)}")
     check_codes(q)
     if not isinstance(q.numerics, Encode):
-        return _two_levels(as_numbers(x, FP32, patterns=True), q)
+        return _nvfp4(as_numbers(x, FP32, patterns=True), q)
     numbers, size = as_numbers(x, FP32, patterns=True), q.numerics.block_size
     blocks, codes, scales = (
         as_blocks(numbers, q.axis, size),
@@ -188,7 +186,7 @@ def _pairs(element: NumberFormat) -> np.ndarray:
     return np.take(code_values(element), codes, mode="clip").view(np.complex64)
 
 
-def _two_levels(numbers: np.ndarray, q: Quantized) -> Statistics:
+def _nvfp4(numbers: np.ndarray, q: Quantized) -> Statistics:
     """Statistics of blocks under a scale of the tensor, in double precision."""
     given = np.ascontiguousarray(numbers)
     bits = widen(given, np.empty(given.shape, np.uint32))

@@ -2,7 +2,7 @@
 Verilog.
 """
 
-from .prove import Proof, prove
-from .record import recorded
+from .solve.prove import Proof, prove
+from .solve.record import recorded
 
 __all__ = ["Proof", "prove", "recorded"]

@@ -19,20 +19,19 @@ from ..hdl import HardwareConfig, verilog
 from ..host.cache import kept_folder
 from ..host.errors import ToolError
 from ..host.files import claimed
-from ..sim.driver import Driver, build
 from ..sim.operations import drawn, golden, of, supplied
+from ..sim.run.driver import Driver, build
 from ..sim.transactions import Transactions
 from ..spec import Port, Role
 from ..synth.yosys import execute, yosys_version
-from .design import Design
+from .netlist.design import Design
+from .netlist.structure import StructureError
 from .operations import asked_of
-from .prove import Proof, Status, prove
-from .question import Question
-from .questions import difference
-from .solver import solve
-from .structure import StructureError
-
-__all__ = ["SUITE_BLOCKS", "Fate", "Mutant", "Mutation", "mutate"]
+from .questions.encode import difference
+from .questions.question import Question
+from .solve.argument import Status
+from .solve.prove import Proof, prove
+from .solve.solver import solve
 
 TOP, MUTANT = "dut", "mutant.v"
 SUITE_BLOCKS = 2000

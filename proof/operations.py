@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..hdl import HardwareConfig, TwoLevelConfig
+from ..hdl import HardwareConfig, Nvfp4Config
 from ..sim.transactions import Transactions
 from ..spec import Role
-from . import elementwise, questions, two_level_questions
-from .cast_specification import CastSpecification
-from .decode_specification import DecodeSpecification
-from .design import Design
-from .question import Question
-from .specification import Specification
-from .structure import StructureError
-
-__all__ = ["OPERATIONS", "Asked", "asked_of", "is_asked_whole", "whole"]
+from .netlist.design import Design
+from .netlist.structure import StructureError
+from .questions import elementwise
+from .questions import encode as questions
+from .questions import nvfp4 as nvfp4_questions
+from .questions.question import Question
+from .specification.cast import CastSpecification
+from .specification.decode import DecodeSpecification
+from .specification.encode import Specification
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,11 +60,11 @@ OPERATIONS: dict[str, Asked] = {
         blocks=elementwise.blocks,
     ),
     "two_level_encode": Asked(
-        specification=two_level_questions.specification_of,
-        composed=two_level_questions.composed,
+        specification=nvfp4_questions.specification_of,
+        composed=nvfp4_questions.composed,
         monolithic=None,
-        blocks=two_level_questions.blocks,
-        domain=two_level_questions.domain,
+        blocks=nvfp4_questions.blocks,
+        domain=nvfp4_questions.domain,
     ),
 }
 """By the name of the operation."""
@@ -77,8 +77,8 @@ def asked_of(config: HardwareConfig) -> Asked:
         raise ValueError(
             f"{config.formats}, operation {operation}, is not proved yet: verify compares its Verilog with the model"
         )
-    if isinstance(config, TwoLevelConfig):
-        two_level_questions.check_proved(config)
+    if isinstance(config, Nvfp4Config):
+        nvfp4_questions.check_proved(config)
     return OPERATIONS[config.numerics.name]
 
 

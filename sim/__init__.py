@@ -1,14 +1,14 @@
 """Where reference and design meet: stimuli, cocotb benches, and the Verilated design as a NumPy function."""
 
-from .regression import Regression, test
-from .verification import Verification, verify
-from .verilated import (
+from .check.verification import Verification, verify
+from .cocotb.regression import Regression, test
+from .run.verilated import (
     Verilated,
     VerilatedCast,
     VerilatedDecoder,
     VerilatedHadamard,
-    VerilatedTwoLevel,
-    VerilatedTwoLevelDecoder,
+    VerilatedNvfp4,
+    VerilatedNvfp4Decoder,
     verilate,
     verilate_configuration,
 )
@@ -20,8 +20,8 @@ __all__ = [
     "VerilatedCast",
     "VerilatedDecoder",
     "VerilatedHadamard",
-    "VerilatedTwoLevel",
-    "VerilatedTwoLevelDecoder",
+    "VerilatedNvfp4",
+    "VerilatedNvfp4Decoder",
     "test",
     "verify",
     "verilate",

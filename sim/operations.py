@@ -10,25 +10,21 @@ import numpy as np
 
 from ..hdl import HardwareConfig
 from ..spec import Operation, Role
-from . import (
-    casting,
-    casting_causes,
-    causes,
-    decoding,
-    decoding_causes,
-    encoding,
-    hadamard,
-    hadamard_causes,
-    two_level,
-    two_level_causes,
-    two_level_decoding,
-    two_level_decoding_causes,
-)
+from .cast import causes as casting_causes
+from .cast import golden as casting
+from .decode import causes as decoding_causes
+from .decode import golden as decoding
+from .encode import causes
+from .encode import golden as encoding
+from .hadamard import causes as hadamard_causes
+from .hadamard import golden as hadamard
+from .nvfp4 import decode as nvfp4_decoding
+from .nvfp4 import decode_causes as nvfp4_decoding_causes
+from .nvfp4 import encode as nvfp4_encoding
+from .nvfp4 import encode_causes as nvfp4_causes
+from .run.table_driver import with_rows
 from .stimuli import random_bits
-from .table_driver import with_rows
 from .transactions import Transactions
-
-__all__ = ["OPERATIONS", "Cause", "Simulated", "drawn", "element_role", "golden", "of", "supplied"]
 
 
 class Cause(Protocol):
@@ -138,40 +134,40 @@ OPERATIONS: dict[str, Simulated] = {
         described=casting.described,
     ),
     "two_level_encode": Simulated(
-        golden=two_level.golden,
+        golden=nvfp4_encoding.golden,
         kinds=("standard", "corner", "boundary", "ties", "nearest", "random"),
-        stimuli=two_level.stimuli,
-        random=two_level.random,
-        regression=two_level.regression,
-        sample=two_level.sample,
-        few=two_level.few,
-        usual=two_level.usual,
-        single=two_level.single_bits,
-        hard=two_level.hard,
-        swept=two_level.swept,
-        causes=two_level_causes.CAUSES,
-        why=two_level_causes.causes,
-        only=two_level_causes.only,
-        described=two_level.described,
-        of_tensor=two_level.of_tensor,
-        tried_as=two_level.tried_as,
+        stimuli=nvfp4_encoding.stimuli,
+        random=nvfp4_encoding.random,
+        regression=nvfp4_encoding.regression,
+        sample=nvfp4_encoding.sample,
+        few=nvfp4_encoding.few,
+        usual=nvfp4_encoding.usual,
+        single=nvfp4_encoding.single_bits,
+        hard=nvfp4_encoding.hard,
+        swept=nvfp4_encoding.swept,
+        causes=nvfp4_causes.CAUSES,
+        why=nvfp4_causes.causes,
+        only=nvfp4_causes.only,
+        described=nvfp4_encoding.described,
+        of_tensor=nvfp4_encoding.of_tensor,
+        tried_as=nvfp4_encoding.tried_as,
     ),
     "two_level_decode": Simulated(
-        golden=two_level_decoding.golden,
+        golden=nvfp4_decoding.golden,
         kinds=("standard", "pairs", "ties", "random"),
-        stimuli=two_level_decoding.stimuli,
-        random=two_level_decoding.random,
-        regression=two_level_decoding.regression,
-        sample=two_level_decoding.sample,
-        few=two_level_decoding.few,
-        usual=two_level_decoding.usual,
-        single=two_level_decoding.single_bits,
-        hard=two_level_decoding.hard,
-        swept=two_level_decoding.swept,
-        causes=two_level_decoding_causes.CAUSES,
-        why=two_level_decoding_causes.causes,
-        only=two_level_decoding_causes.only,
-        described=two_level_decoding.described,
+        stimuli=nvfp4_decoding.stimuli,
+        random=nvfp4_decoding.random,
+        regression=nvfp4_decoding.regression,
+        sample=nvfp4_decoding.sample,
+        few=nvfp4_decoding.few,
+        usual=nvfp4_decoding.usual,
+        single=nvfp4_decoding.single_bits,
+        hard=nvfp4_decoding.hard,
+        swept=nvfp4_decoding.swept,
+        causes=nvfp4_decoding_causes.CAUSES,
+        why=nvfp4_decoding_causes.causes,
+        only=nvfp4_decoding_causes.only,
+        described=nvfp4_decoding.described,
     ),
     "hadamard": Simulated(
         golden=hadamard.golden,

@@ -8,10 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from ..hdl import HardwareConfig
-from ..models.packing import stored_blocks
+from ..models.arrays.packing import stored_blocks
 from ..spec import Role
-
-__all__ = ["behind_ports", "on_pins"]
 
 
 @lru_cache(maxsize=16)

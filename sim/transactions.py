@@ -9,8 +9,6 @@ import numpy as np
 
 from ..spec import Port, Role
 
-__all__ = ["Transactions", "data_ports", "fields", "packed", "values", "word"]
-
 
 def data_ports(ports: Sequence[Port], direction: str) -> list[Port]:
     """The ports of one direction through which transactions enter or leave."""

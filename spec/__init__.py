@@ -3,45 +3,10 @@
 import warnings
 from typing import TYPE_CHECKING
 
-from .block_operation import BlockOperation
-from .blocks import BLOCK_SIZES, BLOCKS, OTHER_BLOCKS, BlockFormat, Convention, SubScale, TensorScale
-from .cast import (
-    CAST_RULES,
-    CAST_SOURCES,
-    SCALARS,
-    Cast,
-    CastFields,
-    CastNan,
-    CastNegative,
-    CastOverflow,
-    CastRounding,
-    CastUnderflow,
-    NanSubstitute,
-)
 from .catalogue import Rule
-from .decode import (
-    DECODE_RULES,
-    Decode,
-    DecodedNan,
-    DecodedOverflow,
-    DecodedRounding,
-    DecodedZero,
-    DecodeFields,
-    ScaleReading,
-)
-from .encode import (
-    RULES,
-    Encode,
-    EncodedZero,
-    EncodeFields,
-    Overflow,
-    Rounding,
-    ScaleRule,
-    Specials,
-    Subnormals,
-    signal_codes,
-)
-from .formats import (
+from .formats.block import BLOCK_SIZES, BLOCKS, OTHER_BLOCKS, BlockFormat, Convention, SubScale, TensorScale
+from .formats.names import block_format, element_format, source_format
+from .formats.number import (
     BF16,
     E2M1,
     E2M3,
@@ -69,32 +34,67 @@ from .formats import (
     NumberFormat,
     SpecialCodes,
 )
-from .hadamard import TRANSFORMER_ENGINE_SIGNS, Hadamard
-from .layouts import LAYOUTS, Layout, Packing, ScaleOrder, ScalePlace, layout_named, stored_ports
-from .names import block_format, element_format, source_format
-from .operation import OPERATIONS, Operation, operation_of, short_id
-from .ports import Port, Role
-from .profiles import (
+from .layouts.catalogue import LAYOUTS, Layout, Packing, ScaleOrder, ScalePlace, layout_named, stored_ports
+from .operations.block_operation import BlockOperation
+from .operations.cast import (
+    CAST_RULES,
+    CAST_SOURCES,
+    SCALARS,
+    Cast,
+    CastFields,
+    CastNan,
+    CastNegative,
+    CastOverflow,
+    CastRounding,
+    CastUnderflow,
+    NanSubstitute,
+)
+from .operations.decode import (
+    DECODE_RULES,
+    Decode,
+    DecodedNan,
+    DecodedOverflow,
+    DecodedRounding,
+    DecodedZero,
+    DecodeFields,
+    ScaleReading,
+)
+from .operations.encode import (
+    RULES,
+    Encode,
+    EncodedZero,
+    EncodeFields,
+    Overflow,
+    Rounding,
+    ScaleRule,
+    Specials,
+    Subnormals,
+    signal_codes,
+)
+from .operations.hadamard import TRANSFORMER_ENGINE_SIGNS, Hadamard
+from .operations.nvfp4 import is_nvfp4
+from .operations.nvfp4_decode import NVFP4_DECODE_RULES, Nvfp4Decode, Nvfp4DecodeFields
+from .operations.nvfp4_encode import NVFP4_RULES, TENSOR_SCALES, FourOverSix, Nvfp4Encode, Nvfp4Fields, Order
+from .operations.operation import OPERATIONS, Operation, operation_of, short_id
+from .operations.ports import Port, Role
+from .operations.ptx import INSTRUCTIONS
+from .profiles.resolve import (
     CASTS,
     DECODERS,
+    NVFP4_DECODERS,
+    NVFP4_ENCODERS,
     PROFILES,
     PROFILES_OF,
-    TWO_LEVEL,
-    TWO_LEVEL_DECODERS,
     Profile,
     casting,
     decoding,
     encoding,
     numerics,
+    nvfp4_decoding,
+    nvfp4_encoding,
     profile_named,
     profile_of,
-    two_level,
-    two_level_decoding,
 )
-from .ptx import INSTRUCTIONS
-from .two_level import TENSOR_SCALES, TWO_LEVEL_RULES, FourOverSix, Order, TwoLevelEncode, TwoLevelFields
-from .two_level_decode import TWO_LEVEL_DECODE_RULES, TwoLevelDecode, TwoLevelDecodeFields
-from .two_level_operation import is_two_level
 
 __all__ = [
     "BF16",
@@ -120,6 +120,10 @@ __all__ = [
     "INSTRUCTIONS",
     "INT8",
     "LAYOUTS",
+    "NVFP4_DECODERS",
+    "NVFP4_DECODE_RULES",
+    "NVFP4_ENCODERS",
+    "NVFP4_RULES",
     "OPERATIONS",
     "OTHER_BLOCKS",
     "PROFILES",
@@ -131,10 +135,6 @@ __all__ = [
     "TENSOR_SCALES",
     "TF32",
     "TRANSFORMER_ENGINE_SIGNS",
-    "TWO_LEVEL",
-    "TWO_LEVEL_DECODERS",
-    "TWO_LEVEL_DECODE_RULES",
-    "TWO_LEVEL_RULES",
     "UE4M3",
     "UE5M3",
     "BlockFormat",
@@ -166,6 +166,10 @@ __all__ = [
     "Negatives",
     "Number",
     "NumberFormat",
+    "Nvfp4Decode",
+    "Nvfp4DecodeFields",
+    "Nvfp4Encode",
+    "Nvfp4Fields",
     "Operation",
     "Order",
     "Overflow",
@@ -184,18 +188,16 @@ __all__ = [
     "SubScale",
     "Subnormals",
     "TensorScale",
-    "TwoLevelDecode",
-    "TwoLevelDecodeFields",
-    "TwoLevelEncode",
-    "TwoLevelFields",
     "block_format",
     "casting",
     "decoding",
     "element_format",
     "encoding",
-    "is_two_level",
+    "is_nvfp4",
     "layout_named",
     "numerics",
+    "nvfp4_decoding",
+    "nvfp4_encoding",
     "operation_of",
     "profile_named",
     "profile_of",
@@ -203,8 +205,6 @@ __all__ = [
     "signal_codes",
     "source_format",
     "stored_ports",
-    "two_level",
-    "two_level_decoding",
 ]
 
 FORMERLY = {"Numerics": "Encode"}

@@ -8,8 +8,6 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Self, TypeVar
 
-__all__ = ["Rule", "cut", "entry", "excerpt", "known_name", "unknown_name"]
-
 LONGEST = 60
 """Characters of a value that a sentence repeats."""
 SHORTEST = 3

@@ -6,8 +6,6 @@ import re
 
 from .catalogue import excerpt
 
-__all__ = ["identifier"]
-
 # IEEE 1800-2017, annex B, which contains the keywords of IEEE 1364-2005.
 KEYWORDS = frozenset(
     """accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind

@@ -6,8 +6,6 @@ import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
 
-__all__ = ["BASELINES", "FIGURES", "MEASURED", "NOTE", "PUBLISHED", "Baseline", "Figure", "Published", "figure"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Baseline:

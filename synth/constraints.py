@@ -10,8 +10,6 @@ from ..hdl import HardwareConfig
 from ..spec.catalogue import excerpt
 from .pipeline import pipelined
 
-__all__ = ["constrained"]
-
 Config = TypeVar("Config", bound=HardwareConfig)
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from ..host.files import regular
 from .targets import LIBRARY, TARGETS, Target
 
-__all__ = ["asic_cells"]
-
 CELL = re.compile(r"\bcell\s*\(\s*\"?(\w+)\"?\s*\)\s*\{")
 FLIP_FLOP = re.compile(r"\bff(?:_bank)?\s*\(")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)

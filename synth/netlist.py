@@ -9,9 +9,6 @@ from graphlib import TopologicalSorter
 
 from .targets import DSP, Target
 
-__all__ = ["Cost", "cost", "delay_ps"]
-
-
 TRANSISTORS = 4
 """Of a NAND gate of two inputs in static CMOS."""
 

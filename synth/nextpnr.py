@@ -15,8 +15,6 @@ from ..host.errors import ToolError, ToolMissing
 from ..host.processes import run
 from .devices import Device
 
-__all__ = ["DoesNotFit", "Routed", "nextpnr_version", "route"]
-
 ADVICE = "pip install '.[pnr]' in a checkout of mxcast"
 RUNNER = "import sys, {module}; sys.exit({module}.run_{program}(sys.argv[1:]))"
 

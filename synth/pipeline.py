@@ -12,16 +12,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..hdl import HardwareConfig, stages, verilog
-from ..hdl.modules import body
-from ..hdl.register import Enable
+from ..hdl.emission.modules import body
+from ..hdl.primitives.register import Enable
 from ..host.cache import kept_folder
 from ..host.errors import ToolError
 from ..spec import Role
 from ..spec.catalogue import excerpt, unknown_name
 from .targets import OPENED, TARGETS, Target
 from .yosys import run, yosys_version
-
-__all__ = ["DELAYS", "Delays", "Plan", "pipelined", "plan", "sections"]
 
 FASTEST = 1_000_000
 """MHz, beyond what any circuit reaches."""

@@ -22,8 +22,6 @@ from .targets import TARGETS, Target, device_of, routable
 from .wrapper import WRAPPER, wrapper
 from .yosys import run, yosys_version
 
-__all__ = ["PlaceAndRoute", "place_and_route", "place_and_route_all"]
-
 Progress = Callable[[int, int], None]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Unpack, cast
 
 from ..hdl import AnyBuildFields, AnyFields, AnyFormat, HardwareConfig, configuration, verilog
-from ..hdl.modules import body
+from ..hdl.emission.modules import body
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
 from ..host.processes import workers
@@ -18,8 +18,6 @@ from .liberty import asic_cells
 from .netlist import Cost, cost, delay_ps
 from .targets import LIBRARY, OPENED, TARGETS, Target
 from .yosys import run, yosys_version
-
-__all__ = ["STAGES", "STAGES_OF", "Synthesis", "cost_of", "modules_of", "synth", "synth_all"]
 
 STAGES = {"widen": "widen", "tree": "amax_tree", "scale": "scale_unit", "element": "element_quantizer"}
 """Stages of an encoder by name, and the module of each in the emitted Verilog. Only FP16 numbers are widened."""
@@ -30,8 +28,8 @@ DECODER_STAGES = {"factor": "factor_unit", "element decoder": "element_decoder"}
 CAST_STAGES = {"number": "number_cast"}
 """The same of a cast."""
 
-TWO_LEVEL_STAGES = {
-    "maximum": "two_level_maximum",
+NVFP4_STAGES = {
+    "maximum": "nvfp4_maximum",
     "scale": "scale_unit",
     "factor": "factor_unit",
     "lane": "lane",
@@ -41,7 +39,7 @@ TWO_LEVEL_STAGES = {
 }
 """The same of an encoder under two levels of scales. The last three are there where both 4 and 6 are tried."""
 
-TWO_LEVEL_DECODER_STAGES = {
+NVFP4_DECODER_STAGES = {
     "scaled factor": "scaled_factor",
     "reduced factor": "reduced_factor",
     "products": "product_unit",
@@ -56,8 +54,8 @@ STAGES_OF = {
     "encode": STAGES,
     "decode": DECODER_STAGES,
     "cast": CAST_STAGES,
-    "two_level_encode": TWO_LEVEL_STAGES,
-    "two_level_decode": TWO_LEVEL_DECODER_STAGES,
+    "two_level_encode": NVFP4_STAGES,
+    "two_level_decode": NVFP4_DECODER_STAGES,
     "hadamard": HADAMARD_STAGES,
 }
 """By the name of the operation."""

@@ -10,8 +10,6 @@ from .pnr import PlaceAndRoute
 from .synthesis import STAGES_OF, Synthesis
 from .targets import TARGETS
 
-__all__ = ["NOTE", "PNR_NOTE", "pnr_table", "table"]
-
 NOTE = (
     "Whole converters are flattened; a tree, a scale unit and an element quantizer are each synthesised alone and "
     "do not "

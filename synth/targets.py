@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from ..hdl import GENERIC
 from .devices import DEVICES, Device
 
-__all__ = ["DSP", "LIBRARY", "OPENED", "TARGETS", "Target", "device_of", "routable"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Target:

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypedDict
 
-__all__ = ["CLOCK", "WRAPPER", "PortOf", "wrapper"]
-
 WRAPPER = "wrapper"
 """Name of the module."""
 CLOCK = "clk"

@@ -11,8 +11,6 @@ from ..host.errors import ToolError, ToolMissing
 from ..host.processes import python
 from ..host.processes import run as run_child
 
-__all__ = ["UNCHECKED", "execute", "run", "yosys_version"]
-
 ADVICE = "pip install '.[synth]' in a checkout of mxcast"
 UNCHECKED = "scratchpad -set abc9.verify false"
 """abc9 does not check what it has mapped, for which it takes half an hour where there are multipliers. Nothing but time

@@ -1,5 +1,5 @@
 """The configurations of full size that tests walk. The combinations of all rules, in small blocks, are in
-`mxcast.sim.families`.
+`mxcast.sim.check.families`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from itertools import cycle, product
 import pytest
 
 from mxcast.spec import BLOCKS, PROFILES, Encode, Rounding, ScaleRule, Specials, Subnormals, numerics
-from mxcast.spec.profiles import like
+from mxcast.spec.profiles.resolve import like
 
 ELEMENTS = [block.short_name for block in BLOCKS.values()]
 

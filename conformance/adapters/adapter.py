@@ -11,8 +11,6 @@ from importlib.util import find_spec
 
 from ...spec import Operation
 
-__all__ = ["Adapter"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Adapter:

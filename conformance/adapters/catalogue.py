@@ -7,8 +7,6 @@ import os
 from .adapter import Adapter, lazily, on_path
 from .te_reference import VARIABLE
 
-__all__ = ["ADAPTERS"]
-
 FLOATS = ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1")
 FNUZ = ("e4m3fnuz", "e5m2fnuz")
 TORCHAO = ("e5m2", "e4m3", "e2m1")

@@ -7,10 +7,8 @@ from importlib import import_module
 
 import numpy as np
 
-from ...models.packing import unpack
-from ...spec import BlockOperation, Operation
-
-__all__ = ["function"]
+from ...models.arrays.packing import unpack
+from ...spec import BlockOperation, Operation, is_nvfp4
 
 SCHEMES = {
     "e2m1": ("MXFP4", "mxfp4-pack-quantized"),
@@ -28,14 +26,14 @@ def function(rules: Operation) -> Callable:
     schemes = import_module("compressed_tensors.quantization.quant_scheme")
     base = import_module("compressed_tensors.compressors.base").BaseCompressor
     assert isinstance(rules, BlockOperation)
-    is_two_level, block = rules.name.startswith("two_level"), rules.block
-    name, format = SCHEMES["nvfp4" if is_two_level else block.element.name]
+    nvfp4, block = is_nvfp4(rules), rules.block
+    name, format = SCHEMES["nvfp4" if nvfp4 else block.element.name]
     scheme = schemes.preset_name_to_scheme(name, ["Linear"])
     compressor = base.get_value_from_registry(format)
 
     def encode(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         weight = torch.from_numpy(x)
-        g = helpers.generate_gparam(weight.min(), weight.max()) if is_two_level else None
+        g = helpers.generate_gparam(weight.min(), weight.max()) if nvfp4 else None
         low, high = torch.aminmax(weight, dim=-1, keepdim=True)
         scales, zeros = helpers.calculate_qparams(low, high, scheme.weights, global_scale=g)
         given = {"weight": weight, "weight_scale": scales, "weight_zero_point": zeros}  # as every module has them

@@ -10,8 +10,6 @@ import numpy as np
 
 from ...spec import Cast, Decode, Encode, Kind, Operation
 
-__all__ = ["function"]
-
 
 def function(rules: Operation) -> Callable:
     """`encode_block` or `decode_block` under the scale of `compute_scale_amax`, and ties to even."""

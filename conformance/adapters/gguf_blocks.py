@@ -7,15 +7,13 @@ from importlib import import_module
 
 import numpy as np
 
-from ...models.packing import stored_blocks, unpack
+from ...models.arrays.packing import stored_blocks, unpack
 from ...spec import BlockOperation, Encode, Operation
-from ...spec.layouts import layout_named
-
-__all__ = ["function"]
+from ...spec.layouts.catalogue import layout_named
 
 
 def function(rules: Operation) -> Callable:
-    """Blocks of 17 bytes, read and made by `models.packing`."""
+    """Blocks of 17 bytes, read and made by `models.arrays.packing`."""
     quants = import_module("gguf.quants")
     kind = import_module("gguf").GGMLQuantizationType.MXFP4
     assert isinstance(rules, BlockOperation)

@@ -9,8 +9,6 @@ import numpy as np
 
 from ...spec import BlockOperation, Operation
 
-__all__ = ["function"]
-
 NAMES = {
     "e5m2": "fp8_e5m2",
     "e4m3": "fp8_e4m3",

@@ -7,12 +7,10 @@ from importlib import import_module
 
 import numpy as np
 
-from ...models.block_array import BlockArray
-from ...models.packing import pack, unpack
-from ...spec import BlockOperation, Operation
-from ...spec.layouts import layout_named
-
-__all__ = ["function", "single"]
+from ...models.arrays.block_array import BlockArray
+from ...models.arrays.packing import pack, unpack
+from ...spec import BlockOperation, Operation, is_nvfp4
+from ...spec.layouts.catalogue import layout_named
 
 MODES = {"e2m1": ("mxfp4", 4), "e4m3": ("mxfp8", 8), "nvfp4": ("nvfp4", 4)}
 """By element or format: MLX's mode, and the bits of an element."""
@@ -31,14 +29,14 @@ def single(rules: Operation) -> Callable:
 def _made(rules: Operation, *, has_global_scale: bool) -> Callable:
     mx = import_module("mlx.core")
     assert isinstance(rules, BlockOperation)
-    is_two_level = rules.name.startswith("two_level")
-    mode, bits = MODES["nvfp4" if is_two_level else rules.block.element.name]
+    nvfp4 = is_nvfp4(rules)
+    mode, bits = MODES["nvfp4" if nvfp4 else rules.block.element.name]
     layout = layout_named("mlx", rules.block)
     how = {"group_size": rules.block_size, "bits": bits, "mode": mode}
 
     def encode(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         more = {}
-        if is_two_level and has_global_scale:
+        if nvfp4 and has_global_scale:
             more = {"global_scale": mx.array(np.abs(x).max())}
         even = np.concatenate([x, np.zeros_like(x[: len(x) % 2])])  # it does not take a single row of 16
         codes, scales = mx.quantize(mx.array(even), **how, **more)[:2]

@@ -10,8 +10,6 @@ import numpy as np
 
 from ...spec import Decode, Operation
 
-__all__ = ["function"]
-
 FOLDER = "modelopt.torch.quantization.qtensor"
 SIZE = 32
 

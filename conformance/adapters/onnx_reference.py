@@ -9,8 +9,6 @@ import numpy as np
 
 from ...spec import Cast, Decode, Operation
 
-__all__ = ["function"]
-
 NAMES = {
     "e5m2": "FLOAT8E5M2",
     "e4m3": "FLOAT8E4M3FN",

@@ -12,8 +12,6 @@ import numpy as np
 
 from ...spec import BlockOperation, Operation
 
-__all__ = ["ceil", "even", "floor"]
-
 NAMES = {"e5m2": "fp8_e5m2", "e4m3": "fp8_e4m3", "e3m2": "fp6_e3m2", "e2m3": "fp6_e2m3", "e2m1": "fp4", "int8": "int8"}
 
 

@@ -14,8 +14,6 @@ import numpy as np
 
 from ...spec import Operation
 
-__all__ = ["VARIABLE", "function", "quantizer"]
-
 VARIABLE = "MXCAST_TE_REFERENCE"
 """The environment variable that names the file."""
 PACKAGE = "transformer_engine.pytorch"

@@ -10,8 +10,6 @@ import numpy as np
 
 from ...spec import Cast, Operation
 
-__all__ = ["function"]
-
 NAMES = {
     "e5m2": "float8_e5m2",
     "e4m3": "float8_e4m3fn",

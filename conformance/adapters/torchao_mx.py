@@ -11,8 +11,6 @@ import numpy as np
 
 from ...spec import BlockOperation, Decode, Operation
 
-__all__ = ["ceil", "even", "floor", "function", "rceil"]
-
 
 def _element(rules: Operation) -> Any:
     torch = import_module("torch")

@@ -10,8 +10,6 @@ import numpy as np
 from ...spec import Encode, NumberFormat, ScaleRule
 from .source import Source, depth
 
-__all__ = ["boundary_blocks", "boundary_fractions", "scale_fractions", "with_maximum"]
-
 MANY = 1024
 """Boundaries in a binade of which all are tried."""
 

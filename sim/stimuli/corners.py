@@ -11,8 +11,6 @@ from ...spec import Encode, NumberFormat, ScaleRule
 from .boundary import scale_fractions, with_maximum
 from .source import Source, depth
 
-__all__ = ["LAST_FRACTIONS", "corner_blocks", "corner_cases"]
-
 
 def _contested(numerics: Encode, rounds: int = 6) -> np.ndarray:
     """A maximum of every exponent, in every lane in turn, among exponents that are one of its bits smaller, or among

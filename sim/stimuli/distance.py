@@ -9,11 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...models import quantize
-from ...models.source import DTYPES
+from ...models.arrays.source import DTYPES
 from ...spec import E8M0, Encode
 from .source import Source
-
-__all__ = ["distance_blocks"]
 
 ROUNDS = 4
 """Numbers for each pair of exponents."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...models.source import narrow
+from ...models.arrays.source import narrow
 from ...spec import Encode, Operation
 from .boundary import boundary_fractions
 from .source import Source, depth
-
-__all__ = ["random_bits", "random_blocks"]
 
 
 def random_blocks(numerics: Encode, blocks: int, seed: int) -> np.ndarray:

@@ -8,8 +8,6 @@ import numpy as np
 
 from ...spec import Encode
 
-__all__ = ["Source", "depth"]
-
 
 def depth(numerics: Encode) -> int:
     """Distance in binades below a block's maximum from which on every element is zero.

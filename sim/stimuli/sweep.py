@@ -10,8 +10,6 @@ import numpy as np
 from ...spec import Encode
 from .source import Source, depth
 
-__all__ = ["exhaustive_blocks", "exhaustive_total", "stratified_blocks"]
-
 STRATUM = 1 << 16
 """Consecutive blocks of a sweep that are made at a time."""
 

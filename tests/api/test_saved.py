@@ -10,7 +10,7 @@ import pytest
 
 import mxcast
 from mxcast.models import BlockArray
-from mxcast.tensors.files import dequantize_file, quantize_file
+from mxcast.tensors.convert.files import dequantize_file, quantize_file
 
 X = np.random.default_rng(0).standard_normal((3, 70), np.float32)
 

@@ -11,8 +11,8 @@ import pytest
 from mxcast.cli.options import request
 from mxcast.host.errors import ToolMissing
 from mxcast.models import quantize
-from mxcast.spec import BLOCKS, OTHER_BLOCKS, PROFILES, RULES, SOURCES, block_format, is_two_level
-from mxcast.spec.names import named_blocks
+from mxcast.spec import BLOCKS, OTHER_BLOCKS, PROFILES, RULES, SOURCES, block_format, is_nvfp4
+from mxcast.spec.formats.names import named_blocks
 
 from ..configurations import in_turn
 
@@ -138,7 +138,7 @@ def test_a_defect_of_ours_keeps_its_traceback(monkeypatch):
 def test_list(passes, monkeypatch):
     monkeypatch.setattr("subprocess.Popen", None)  # no tool is asked
     everything = json.loads(passes("list", "--json"))
-    assert [row["name"] for row in everything["formats"]] == [*named_blocks(), *filter(is_two_level, OTHER_BLOCKS)]
+    assert [row["name"] for row in everything["formats"]] == [*named_blocks(), *filter(is_nvfp4, OTHER_BLOCKS)]
     assert [row["name"] for row in everything["profiles"]] == list(PROFILES)
     listed = {(row["key"], row["value"]) for row in everything["rules"]}
     assert listed >= {(key, str(rule)) for key, rules in RULES.items() for rule in rules}
@@ -208,25 +208,25 @@ def test_the_broken_pipe_of_a_tool_is_no_reason_for_silence(monkeypatch):
 
 
 def test_doctor(passes, fails, monkeypatch):
-    monkeypatch.setattr("mxcast.sim.tools.icarus_version", lambda: "11.0")
+    monkeypatch.setattr("mxcast.sim.run.tools.icarus_version", lambda: "11.0")
     found = json.loads(passes("doctor", "--json"))
     tools = {row["tool"]: row for row in found["tools"]}
     assert found["ok"] and tools["verilator"]["ok"]
     assert not tools["iverilog"]["required"] and not tools["safetensors"]["required"]
     assert tools["cocotb"]["version"] in passes("doctor")
     monkeypatch.setenv("CXX", "no-such-compiler")
-    monkeypatch.setattr("mxcast.cli.doctor.Output.table", lambda *_: None)
+    monkeypatch.setattr("mxcast.cli.verbs.doctor.Output.table", lambda *_: None)
     sentence = fails(3, "doctor")
     assert "g++ is missing" in sentence and "apt-get install g++ make" in sentence
 
 
 def test_doctor_refuses_old_versions(fails, monkeypatch):
-    from mxcast.cli import doctor
+    from mxcast.cli.verbs import doctor
 
-    monkeypatch.setattr("mxcast.sim.tools.icarus_version", lambda: "11.0")
+    monkeypatch.setattr("mxcast.sim.run.tools.icarus_version", lambda: "11.0")
     true_version = doctor.version
     monkeypatch.setattr(doctor, "version", lambda name: "2.0.1" if name == "cocotb" else true_version(name))
-    monkeypatch.setattr("mxcast.cli.doctor.Output.table", lambda *_: None)
+    monkeypatch.setattr("mxcast.cli.verbs.doctor.Output.table", lambda *_: None)
     assert "cocotb is too old or too new: pip install '.[sim]' in a checkout of mxcast" in fails(3, "doctor")
 
 
@@ -234,7 +234,7 @@ def test_doctor_says_how_to_get_what_is_optional(passes, monkeypatch):
     def missing():
         raise ToolMissing("Icarus Verilog is missing: apt-get install iverilog")
 
-    monkeypatch.setattr("mxcast.sim.tools.icarus_version", missing)
+    monkeypatch.setattr("mxcast.sim.run.tools.icarus_version", missing)
     text = passes("doctor")
     assert "iverilog is optional: apt-get install iverilog" in text and "all required tools are here" in text
 
@@ -254,7 +254,7 @@ def test_doctor_says_how_to_get_what_is_optional(passes, monkeypatch):
     ],
 )
 def test_version_bounds(found, needed, good):
-    from mxcast.cli.doctor import _satisfies
+    from mxcast.cli.verbs.doctor import _satisfies
 
     assert _satisfies(found, needed) is good
 

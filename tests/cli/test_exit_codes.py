@@ -13,7 +13,7 @@ import pytest
 
 from mxcast.cli import main
 from mxcast.hdl import converter_config, verilog
-from mxcast.sim import tools
+from mxcast.sim.run import tools
 
 CONFIG = converter_config("e2m1", "ocp", block_size=2)
 SMALL = ["e2m1", "--set", "block_size=2"]
@@ -133,7 +133,7 @@ def test_what_compilers_made_is_apart(compiler, monkeypatch):
 
 
 def test_a_design_that_cannot_be_loaded_is_4(fails, monkeypatch, tmp_path):
-    monkeypatch.setattr("mxcast.sim.verilated.build", lambda *_, **__: tmp_path / "dut.so")
+    monkeypatch.setattr("mxcast.sim.run.verilated.build", lambda *_, **__: tmp_path / "dut.so")
     assert fails(4, "verify", *SMALL).startswith(f"the Verilated design cannot be loaded: {tmp_path / 'dut.so'}: ")
 
 
@@ -147,8 +147,8 @@ def test_a_compiler_that_is_too_old_or_none_is_3(script, sentence, compiler, fai
         fails(3, "verify", *SMALL)
         == f"the C++ compiler {path}, which the variable CXX names, {sentence}: apt-get install g++ make"
     )
-    monkeypatch.setattr("mxcast.sim.tools.icarus_version", lambda: "11.0")
-    monkeypatch.setattr("mxcast.cli.doctor.Output.table", lambda *_: None)
+    monkeypatch.setattr("mxcast.sim.run.tools.icarus_version", lambda: "11.0")
+    monkeypatch.setattr("mxcast.cli.verbs.doctor.Output.table", lambda *_: None)
     assert "apt-get install g++ make" in fails(3, "doctor")
 
 

@@ -10,7 +10,7 @@ import pytest
 import mxcast
 from mxcast.conformance.adapters import ADAPTERS
 from mxcast.conformance.adapters.te_reference import VARIABLE
-from mxcast.spec.profiles import operation_of
+from mxcast.spec.profiles.resolve import operation_of
 
 LIBRARIES = {
     "gfloat": ("gfloat", "gfloat.formats"),

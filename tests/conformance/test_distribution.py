@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import mxcast
-from mxcast.conformance import independence
-from mxcast.conformance.distribution import RISK, _independent, bound
-from mxcast.conformance.independence import Independence
+from mxcast.conformance.identify import independence
+from mxcast.conformance.identify.distribution import RISK, _independent, bound
+from mxcast.conformance.identify.independence import Independence
 from mxcast.testing import assert_follows
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import mxcast
-from mxcast.conformance.separation import SEPARATIONS
-from mxcast.conformance.subject import CALLED_WITH, CALLS
+from mxcast.conformance.identify.separation import SEPARATIONS
+from mxcast.conformance.subject.subject import CALLED_WITH, CALLS
 from mxcast.models import BlockArray
 from mxcast.testing import assert_follows
 
@@ -90,7 +90,7 @@ def test_casts():
 
 def test_the_forms_of_results():
     """Codes in a byte, packed, signed, as values and as formats of one byte; numbers instead of codes."""
-    scales, codes = mxcast.models.block_array.code_values, ml_dtypes.float8_e4m3fn
+    scales, codes = mxcast.models.arrays.block_array.code_values, ml_dtypes.float8_e4m3fn
     forms = {
         "e2m1": [
             lambda s, c: (s[:, 0], c.astype(np.int64)),
@@ -228,7 +228,7 @@ def test_a_random_function_is_not_judged():
 
 def test_what_only_one_pattern_tells_apart(monkeypatch):
     """Both rules fit the blocks that are tried; a certificate gives the block that tells them apart."""
-    from mxcast.conformance import identify as module
+    from mxcast.conformance.identify import identify as module
 
     monkeypatch.setattr(module._Trial, "_given", lambda trial, kind: _one_block(trial.rules))
     found = identified(encoder("e2m1", "te"), "e2m1", source="bf16")

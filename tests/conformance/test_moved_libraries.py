@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from mxcast.conformance.adapters import ADAPTERS
-from mxcast.conformance.reply import encoded
-from mxcast.conformance.subject import Function
-from mxcast.models import quantize_two_level
+from mxcast.conformance.subject.reply import encoded
+from mxcast.conformance.subject.subject import Function
+from mxcast.models import quantize_nvfp4
 from mxcast.sim.operations import of
 from mxcast.spec import PROFILES_OF
-from mxcast.spec import profiles as table
-from mxcast.spec.profiles import Profile, operation_of
+from mxcast.spec.profiles import resolve as table
+from mxcast.spec.profiles.resolve import Profile, operation_of
 
 BLOCKS, SEED = 400, 7
 PROFILES = [(op, one) for op, profiles in PROFILES_OF.items() for one in profiles.values()]
@@ -32,8 +32,8 @@ ADAPTERS_OF = {
 """Adapters that have other names than their profiles."""
 WITHOUT = {
     ("two_level_encode", "nvfp4_ao_single"): "the adapter is called with the scale of a tensor",
-    ("two_level_decode", "nvfp4_ao"): "there is no adapter: tests/models/test_two_level_torchao.py",
-    ("two_level_decode", "nvfp4_ao_single"): "there is no adapter: tests/models/test_two_level_torchao.py",
+    ("two_level_decode", "nvfp4_ao"): "there is no adapter: tests/models/libraries/test_nvfp4_torchao.py",
+    ("two_level_decode", "nvfp4_ao_single"): "there is no adapter: tests/models/libraries/test_nvfp4_torchao.py",
     ("two_level_decode", "nvfp4_modelopt"): "there is no adapter: its rules are those of nvfp4_ao",
     ("two_level_decode", "nvfp4_compressed_tensors"): "there is no adapter: bench/nvfp4.py",
 }
@@ -62,7 +62,7 @@ def departures(profile: Profile, operation: str) -> list[str]:
     for format in adapter.operations[operation]:
         if listed and format not in listed:
             continue
-        rules = operation_of(operation.removeprefix("two_level_"), format, profile.name)
+        rules = operation_of(operation.removeprefix("nvfp4_"), format, profile.name)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             function = adapter.function(rules)
@@ -82,7 +82,7 @@ def of_blocks(function, rules) -> bool:
 def of_a_tensor(function, rules) -> bool:
     x = np.random.default_rng(SEED).standard_normal((BLOCKS, rules.block_size), np.float32)
     scales, codes = encoded(function(x), rules.block, len(x))
-    q = quantize_two_level(x, rules)
+    q = quantize_nvfp4(x, rules)
     return np.array_equal(scales, q.scales) and np.array_equal(codes, q.codes)
 
 

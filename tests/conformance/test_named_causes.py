@@ -10,13 +10,13 @@ import pytest
 
 import mxcast
 from mxcast.conformance import tensors
-from mxcast.conformance.candidates import Converted
-from mxcast.conformance.departures import Causes
-from mxcast.conformance.subject import Function
+from mxcast.conformance.identify.candidates import Converted
+from mxcast.conformance.identify.departures import Causes
+from mxcast.conformance.subject.subject import Function
 from mxcast.models import BlockArray
 from mxcast.sim.operations import of
 from mxcast.spec import Operation, Role
-from mxcast.spec.profiles import operation_of
+from mxcast.spec.profiles.resolve import operation_of
 from mxcast.testing import assert_follows
 
 E4M3 = ml_dtypes.float8_e4m3fn

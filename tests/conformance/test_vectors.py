@@ -13,18 +13,18 @@ import numpy as np
 import pytest
 
 from mxcast.cli import main
-from mxcast.conformance.confirmation import Disagreement, confirmed
-from mxcast.conformance.exact_results import exact_results
-from mxcast.conformance.vector_files import check, write
-from mxcast.conformance.vectors import Category, VectorSet, distinct, least_distinct, made
+from mxcast.conformance.identify.exact_results import exact_results
+from mxcast.conformance.vectors.confirmation import Disagreement, confirmed
+from mxcast.conformance.vectors.vector_files import check, write
+from mxcast.conformance.vectors.vectors import Category, VectorSet, distinct, least_distinct, made
 from mxcast.hdl import converter_config, emit
 from mxcast.host.files import sha256
-from mxcast.models.exact import decode
-from mxcast.models.exact_two_level import largest, tensor_constants
+from mxcast.models.exact.encode import decode
+from mxcast.models.exact.nvfp4_encode import largest, tensor_constants
 from mxcast.sim.operations import golden
 from mxcast.sim.transactions import Transactions
 from mxcast.spec import FP32, Hadamard, Role
-from mxcast.spec.profiles import operation_of
+from mxcast.spec.profiles.resolve import operation_of
 
 ROOT = Path(__file__).parents[2]
 WEIGHTS = np.random.default_rng(11).normal(0, 0.02, 64 * 32).astype(np.float32)

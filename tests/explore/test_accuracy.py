@@ -12,10 +12,10 @@ from mxcast.explore import accuracy
 from mxcast.explore.accuracy import Loss, loss
 from mxcast.explore.tensors import Tensor, given, standard
 from mxcast.models import dequantize, quantize
-from mxcast.models.exact import element_value, quantize_block
-from mxcast.models.exact_cast import cast_number
-from mxcast.models.exact_decode import decode_block
-from mxcast.spec import FixedFormat, casting, decoding, numerics, two_level
+from mxcast.models.exact.cast import cast_number
+from mxcast.models.exact.decode import decode_block
+from mxcast.models.exact.encode import element_value, quantize_block
+from mxcast.spec import FixedFormat, casting, decoding, numerics, nvfp4_encoding
 
 
 @pytest.fixture(autouse=True)
@@ -260,7 +260,7 @@ def test_a_scale_of_the_tensor_is_that_of_all_chunks(profile, fields, monkeypatc
         np.float32
     )
     y = mxcast.dequantize(mxcast.quantize(x, "nvfp4", profile=profile)).astype(np.float64)
-    found, _ = loss(two_level("nvfp4", profile, **fields), given({"x": x}))
+    found, _ = loss(nvfp4_encoding("nvfp4", profile, **fields), given({"x": x}))
     error = y - x.astype(np.float64)
     assert found.sqnr_db == pytest.approx(
         10 * np.log10((x.astype(np.float64) ** 2).sum() / (error**2).sum()), rel=1e-12

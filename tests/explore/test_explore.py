@@ -23,18 +23,18 @@ from safetensors.numpy import save_file
 
 from mxcast.cli import main
 from mxcast.explore import Point, Sweep, chosen_sweep, exploration, explore, jobs
-from mxcast.explore.output import write
+from mxcast.explore.report.output import write
 from mxcast.explore.tensors import given
 from mxcast.hdl import converter_config, verilog
-from mxcast.hdl.modules import fingerprint
+from mxcast.hdl.emission.modules import fingerprint
 from mxcast.host.errors import ToolError
 from mxcast.proof import prove, recorded
-from mxcast.proof.record import keep
+from mxcast.proof.solve.record import keep
 from mxcast.synth import TARGETS, synth
 
 from .test_sweep import sweeps_of_the_guide
 
-emission, synthesis = (importlib.import_module(f"mxcast.{name}") for name in ("hdl.emission", "synth.synthesis"))
+emission, synthesis = (importlib.import_module(f"mxcast.{name}") for name in ("hdl.emission.emit", "synth.synthesis"))
 
 SMALL = {"format": "e2m1", "target": "lut4", "block_size": 2}
 TENSORS = {"x": np.linspace(-4, 4, 64, dtype=np.float32)}
@@ -540,8 +540,8 @@ def test_the_bar_begins_twice(monkeypatch):
 
     import rich.progress
 
-    from mxcast.cli.explore import _bar
     from mxcast.cli.output import Output
+    from mxcast.cli.verbs.explore import _bar
     from mxcast.explore import Progress
 
     class Terminal(io.StringIO):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from mxcast.explore.engine import Exploration
-from mxcast.explore.output import method, write
 from mxcast.explore.points import Explored, described
+from mxcast.explore.report.output import method, write
 from mxcast.explore.sweep import SWEEPS, LeftOut
 from mxcast.explore.tensors import Tensor, given
 

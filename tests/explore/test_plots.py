@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from mxcast.explore.plots import plots
+from mxcast.explore.report.plots import plots
 from mxcast.host.errors import ToolError
 from mxcast.synth import TARGETS
 
@@ -43,7 +43,7 @@ def test_png_and_svg(tmp_path) -> None:
 def test_the_same_rows_give_the_same_bytes(tmp_path) -> None:
     """In other processes with other hash seeds too."""
     program = (
-        "import sys; from pathlib import Path; from mxcast.explore.plots import plots; import json;"
+        "import sys; from pathlib import Path; from mxcast.explore.report.plots import plots; import json;"
         "plots(json.load(sys.stdin), Path(sys.argv[1]), 'a')"
     )
     for seed in ("1", "2"):
@@ -149,5 +149,7 @@ def test_without_matplotlib(tmp_path, monkeypatch) -> None:
 
 
 def test_matplotlib_is_imported_for_plots_only() -> None:
-    program = "import sys, mxcast.explore.plots, mxcast.explore.report; sys.exit('matplotlib' in sys.modules)"
+    program = (
+        "import sys, mxcast.explore.report.plots, mxcast.explore.report.report; sys.exit('matplotlib' in sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", program], check=True)

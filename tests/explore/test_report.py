@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from mxcast.explore.pareto import staircase
-from mxcast.explore.report import report
-from mxcast.explore.scatter import COLOURS, MARKERS, encoding
+from mxcast.explore.report.report import report
+from mxcast.explore.report.scatter import COLOURS, MARKERS, encoding
 
 from .made_up import ABLATION, METHOD, RULES, failure, point, sweep
 

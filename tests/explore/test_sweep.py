@@ -14,9 +14,9 @@ from mxcast.explore.ablation import CLAUSES
 from mxcast.explore.points import Explored
 from mxcast.explore.sweep import USUAL, Lists, keys_of
 from mxcast.hdl import ConverterConfig, DecoderArchitecture, Microarchitecture, converter_config, decoder_config
-from mxcast.hdl.architecture import CastArchitecture
+from mxcast.hdl.config.architecture import CastArchitecture
 from mxcast.spec import Cast, Decode, Encode
-from mxcast.spec.encode import ScaleRule
+from mxcast.spec.operations.encode import ScaleRule
 
 
 def configs(sweep):

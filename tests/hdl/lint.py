@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from mxcast.sim.tools import verilator_root
+from mxcast.sim.run.tools import verilator_root
 
 COCOTB = ("--cc", "--vpi", "--public-flat-rw", "-Wall", "-Mdir")
 """What cocotb's builds ask for, and a folder: every signal stays visible, so combinational loops through the parts of

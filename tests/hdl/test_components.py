@@ -13,7 +13,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import UnusedElaboratable
 
 from mxcast.hdl import AmaxTree, BlockConverter, ElementQuantizer, ScaleUnit, converter_config
-from mxcast.hdl.operand import operand_config
+from mxcast.hdl.encode.operand import operand_config
 from mxcast.spec import BLOCKS, ScaleRule
 
 from ..configurations import share

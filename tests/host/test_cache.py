@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import yosys_wasm
+from mxcast.hdl.emission import yosys_wasm
 from mxcast.host import cache, files
 from mxcast.host.cache import (
     CacheError,

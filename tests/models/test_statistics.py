@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mxcast.models import Quantized, dequantize, error_statistics, quantize
-from mxcast.models.element import largest_value
+from mxcast.models.fast.element import largest_value
 from mxcast.spec import numerics
 
 COUNTS = ("elements", "blocks", "saturated", "flushed", "nan")
@@ -187,8 +187,8 @@ AXES = "codes and scales must have the same axes and axis must be one of them"
         ({"codes": WHOLE.codes.tolist()}, TypeError, "codes must be a NumPy array of whole numbers, not list"),
         ({"codes": WHOLE.codes.astype(int) - 300}, ValueError, "codes of e4m3 must be 0 to 255, not -180"),
         ({"codes": WHOLE.codes.astype(np.uint16) + 200}, ValueError, "codes of e4m3 must be 0 to 255, not 320"),
-        ({"numerics": "e4m3"}, TypeError, "numerics must be of the class Encode or TwoLevelEncode, not 'e4m3'"),
-        ({"numerics": None}, TypeError, "numerics must be of the class Encode or TwoLevelEncode, not None"),
+        ({"numerics": "e4m3"}, TypeError, "numerics must be of the class Encode or Nvfp4Encode, not 'e4m3'"),
+        ({"numerics": None}, TypeError, "numerics must be of the class Encode or Nvfp4Encode, not None"),
         ({"axis": "a"}, TypeError, "axis must be a whole number, not 'a'"),
         ({"axis": 2}, ValueError, f"{AXES}, not 2 for the shapes (2, 32) and (2, 1)"),
         ({"length": 31.5}, TypeError, "length must be a whole number, not 31.5"),

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from mxcast.proof.check_rtl import Check, check_rtl
+from mxcast.proof.foreign.check_rtl import Check, check_rtl
 
-from .foreign import CONFIG, DESIGNS
+from .foreign_designs import CONFIG, DESIGNS
 
 
 @pytest.fixture(autouse=True)
 def fewer_blocks(monkeypatch):
     """What is wrong with the designs of these tests shows on a fifth of the blocks of N(0,1)."""
-    monkeypatch.setattr("mxcast.proof.check_rtl.NORMAL", 20_000)
+    monkeypatch.setattr("mxcast.proof.foreign.check_rtl.NORMAL", 20_000)
 
 
 @pytest.fixture(autouse=True)
 def short_second_leg(monkeypatch):
     """Fewer blocks of texts that one reader alone reads."""
-    monkeypatch.setattr("mxcast.proof.second_leg.BLOCKS", 300)
-    monkeypatch.setattr("mxcast.proof.second_leg.AT_ONCE", 100)
+    monkeypatch.setattr("mxcast.proof.solve.second_leg.BLOCKS", 300)
+    monkeypatch.setattr("mxcast.proof.solve.second_leg.AT_ONCE", 100)
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ import pytest
 
 from mxcast.hdl import converter_config, verilog
 from mxcast.host.errors import ToolError
-from mxcast.proof import prove, solver
-from mxcast.proof.prove import Status
-from mxcast.sim import icarus
+from mxcast.proof import prove
+from mxcast.proof.solve import solver
+from mxcast.proof.solve.argument import Status
+from mxcast.sim.run import icarus
 from mxcast.spec import Role
 
 from ..configurations import ELEMENTS, in_turn

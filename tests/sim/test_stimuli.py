@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mxcast.models import quantize
-from mxcast.models.exact import decode, shared_exponent
-from mxcast.models.source import DTYPES
+from mxcast.models.arrays.source import DTYPES
+from mxcast.models.exact.encode import decode, shared_exponent
 from mxcast.sim import stimuli
 from mxcast.spec import numerics
 

@@ -12,19 +12,19 @@ from mxcast.hdl import (
     decoder_config,
     describe,
     emit,
-    stored,
-    two_level_config,
-    two_level_decoder_config,
+    nvfp4_config,
+    nvfp4_decoder_config,
 )
-from mxcast.hdl.command import command_line
-from mxcast.models.packing import stored_blocks
-from mxcast.proof.stored import PLACES
+from mxcast.hdl.config.command import command_line
+from mxcast.hdl.emission import stored
+from mxcast.models.arrays.packing import stored_blocks
+from mxcast.proof.netlist.stored import PLACES
 from mxcast.sim import verify
-from mxcast.sim.round_trip import decoder_of, write_round_trip
-from mxcast.sim.self_checking import bench
-from mxcast.spec import LAYOUTS, Layout, Packing, Role, ScalePlace, is_two_level, stored_ports
-from mxcast.spec.layouts import ScaleByte
-from tests.models.test_packing import PLACES as DEFINED
+from mxcast.sim.check.round_trip import decoder_of, write_round_trip
+from mxcast.sim.check.self_checking import bench
+from mxcast.spec import LAYOUTS, Layout, Packing, Role, ScalePlace, is_nvfp4, stored_ports
+from mxcast.spec.layouts.catalogue import ScaleByte
+from tests.models.arrays.test_packing import PLACES as DEFINED
 
 ALL = [layout for layouts in LAYOUTS.values() for layout in layouts.values()]
 OF = {"ids": lambda layout: layout.name}
@@ -66,7 +66,7 @@ CONFIGURATIONS = [
     pytest.param(converter_config("e4m3,e5m2", layout="torchao"), marks=pytest.mark.slow),
     converter_config("e2m1", layout="seed004", registered_after="scale"),
     pytest.param(decoder_config("e2m3", layout="torchao"), marks=pytest.mark.slow),  # two bits of a byte mean nothing
-    pytest.param(two_level_decoder_config("nvfp4", layout="comfy"), marks=pytest.mark.slow),
+    pytest.param(nvfp4_decoder_config("nvfp4", layout="comfy"), marks=pytest.mark.slow),
 ]
 
 
@@ -78,7 +78,7 @@ def test_verilog_equals_the_model(config):
 
 def test_a_nibble_in_the_wrong_half_is_found(monkeypatch):
     monkeypatch.setitem(stored.PACKINGS, Packing.HIGH_FIRST, stored.PACKINGS[Packing.LOW_FIRST])
-    found = verify(two_level_config("nvfp4", layout="comfy", source="bf16"), blocks=100)
+    found = verify(nvfp4_config("nvfp4", layout="comfy", source="bf16"), blocks=100)
     assert not found.passed and found.mismatched_blocks > 50
 
 
@@ -145,4 +145,4 @@ def test_the_command_line_says_the_layout():
 
 def test_other_ports_stay():
     ports = converter_config("e2m1").ports
-    assert is_two_level("nvfp4") and stored_ports(LAYOUTS["gpt_oss"]["mxfp4_e2m1"], ports)[:2] == ports[:2]
+    assert is_nvfp4("nvfp4") and stored_ports(LAYOUTS["gpt_oss"]["mxfp4_e2m1"], ports)[:2] == ports[:2]

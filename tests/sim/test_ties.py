@@ -11,22 +11,25 @@ import pytest
 
 import mxcast
 from mxcast.conformance import tensors
-from mxcast.hdl import number_cast, two_level_config, two_level_element, two_level_scale, verilog
-from mxcast.hdl.binary32 import rounded as rounded_in_hardware
-from mxcast.models.block_array import code_values
-from mxcast.models.source import DTYPES, widen
-from mxcast.proof.argument import Status
-from mxcast.proof.check_rtl import check_rtl
+from mxcast.hdl import nvfp4_config, verilog
+from mxcast.hdl.cast import number as number_cast
+from mxcast.hdl.nvfp4 import element as nvfp4_element
+from mxcast.hdl.nvfp4 import scale as nvfp4_scale
+from mxcast.hdl.primitives.binary32 import rounded as rounded_in_hardware
+from mxcast.models.arrays.block_array import code_values
+from mxcast.models.arrays.source import DTYPES, widen
+from mxcast.proof.foreign.check_rtl import check_rtl
+from mxcast.proof.solve.argument import Status
 from mxcast.sim import verify
+from mxcast.sim.nvfp4.encode_ties import ties
+from mxcast.sim.nvfp4.stimuli import with_constants
 from mxcast.sim.operations import golden, of
-from mxcast.sim.ties import halves, odd_part, products
+from mxcast.sim.run.verilated import driver_of
+from mxcast.sim.stimuli.ties import halves, odd_part, products
 from mxcast.sim.transactions import Transactions
-from mxcast.sim.two_level_stimuli import with_constants
-from mxcast.sim.two_level_ties import ties
-from mxcast.sim.verilated import driver_of
-from mxcast.spec import E2M1, E4M3, CastRounding, Role, two_level, two_level_decoding
+from mxcast.spec import E2M1, E4M3, CastRounding, Role, nvfp4_decoding, nvfp4_encoding
 
-from .plain_rounding import HALF, PLAIN, ROUNDINGS, C, Plain, Rounder, exchanged, rounded
+from .nvfp4.plain_rounding import HALF, PLAIN, ROUNDINGS, C, Plain, Rounder, exchanged, rounded
 
 NEVER_HALFWAY = {
     "te": ("S", "d", "1/6", "k", "f"),
@@ -75,7 +78,7 @@ def numbers(patterns: np.ndarray, format: str) -> np.ndarray:
 
 def blocks(order: str, source: str, is_of_tensors: bool) -> tuple[np.ndarray, np.ndarray, Transactions]:
     """Numbers (n, 16), the largest magnitudes of their tensors (n, 1), and the results of the golden model."""
-    rules = two_level("nvfp4", f"nvfp4_{order}", source=source)
+    rules = nvfp4_encoding("nvfp4", f"nvfp4_{order}", source=source)
     if is_of_tensors:
         given = tensors.boundaries(rules, 0)
         x = numbers(given[Role.NUMBERS], source)
@@ -176,7 +179,7 @@ DECODED_ALIKE = {*(f"{step} {how}" for step in ("1/C", "(s*a)/C", "s/g") for how
 @pytest.mark.parametrize("destination", DESTINATIONS)
 @pytest.mark.parametrize("profile", DECODED)
 def test_every_rounding_of_decoders_shows(profile, destination):
-    rules = two_level_decoding("nvfp4", profile, destination=destination)
+    rules = nvfp4_decoding("nvfp4", profile, destination=destination)
     (_, (given,)), *_ = of(rules).stimuli(rules, "ties", 0, 0)
     s, q = (code_values(format)[given[role]].astype(float) for format, role in ((E4M3, Role.SCALE), (E2M1, Role.CODES)))
     g = numbers(given[Role.TENSOR_SCALE], "fp32")
@@ -233,14 +236,14 @@ def encoder(plain: Plain):
 
 
 def ties_up(m, name, number, sticky=0):
-    """`hdl.binary32.rounded` with ties away from zero, as if something were set below them."""
+    """`hdl.primitives.binary32.rounded` with ties away from zero, as if something were set below them."""
     return rounded_in_hardware(m, name, number, 1)
 
 
 IN_HARDWARE = {
-    "t": (two_level_config("nvfp4"), (two_level_scale, "rounded", ties_up)),
-    "y": (two_level_config("nvfp4", form="product"), (two_level_element, "rounded", ties_up)),
-    "the scale": (two_level_config("nvfp4", source="bf16"), (number_cast, "ROUNDINGS", AWAY)),
+    "t": (nvfp4_config("nvfp4"), (nvfp4_scale, "rounded", ties_up)),
+    "y": (nvfp4_config("nvfp4", form="product"), (nvfp4_element, "rounded", ties_up)),
+    "the scale": (nvfp4_config("nvfp4", source="bf16"), (number_cast, "ROUNDINGS", AWAY)),
 }
 
 

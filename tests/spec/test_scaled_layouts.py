@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from mxcast.spec.scaled_layouts import SCALED_LAYOUTS, Grain, fitting_tiles, grain_of, layouts_of, scales_shape
+from mxcast.spec.layouts.scaled import SCALED_LAYOUTS, Grain, fitting_tiles, grain_of, layouts_of, scales_shape
 
 EVERY = [layout for layouts in SCALED_LAYOUTS.values() for layout in layouts.values()]
 

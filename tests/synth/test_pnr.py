@@ -182,7 +182,7 @@ def test_results_of_something_else_are_not_taken(fake, config, target):
 
 def test_another_header_or_description_is_no_reason_to_route_again(fake, monkeypatch):
     place_and_route(CONFIG, seeds=1)
-    emission = importlib.import_module("mxcast.hdl.emission")
+    emission = importlib.import_module("mxcast.hdl.emission.emit")
     header = emission._header
     monkeypatch.setattr(emission, "_header", lambda *arguments: "// another header\n" + header(*arguments))
     for catalogue in (TARGETS, DEVICES):

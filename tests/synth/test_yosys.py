@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError
 import pytest
 
 from mxcast.hdl import ScaleUnit, converter_config
-from mxcast.hdl.modules import convert
+from mxcast.hdl.emission.modules import convert
 from mxcast.host.errors import ToolError
 from mxcast.synth import TARGETS, synth, yosys
 from mxcast.synth.netlist import cost

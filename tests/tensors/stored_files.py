@@ -12,10 +12,10 @@ import numpy as np
 from safetensors.numpy import load_file
 
 import mxcast.data
-from mxcast.models import BlockArray, pack, quantize, quantize_two_level
+from mxcast.models import BlockArray, pack, quantize, quantize_nvfp4
 from mxcast.spec import LAYOUTS, BlockFormat
-from mxcast.spec.layouts import Layout
-from mxcast.tensors.containers import written
+from mxcast.spec.layouts.catalogue import Layout
+from mxcast.tensors.containers.containers import written
 
 SAMPLE = load_file(Path(mxcast.data.__file__).parent / "minilm_sample.safetensors")
 WEIGHTS = SAMPLE["encoder.layer.3.intermediate.dense.weight.rows0_128"]
@@ -34,7 +34,7 @@ def _quantized(block: str, axis: int, convention: str, rows: int, factor: float)
     x = x if axis == -1 else np.ascontiguousarray(x.T)
     if convention == "none":
         return quantize(x, block, axis=axis)
-    return quantize_two_level(x, block, PROFILES[convention], axis=axis)
+    return quantize_nvfp4(x, block, PROFILES[convention], axis=axis)
 
 
 def quantized(layout: Layout, *, rows: int = 128, factor: float = 1) -> BlockArray:

@@ -1,0 +1,219 @@
+"""`mxcast verify` and `mxcast test`: is the hardware what the golden model says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...host.cache import refreshed
+from ...spec import is_nvfp4
+from ..errors import ExitCode
+from ..options import (
+    Config,
+    Design,
+    DesignFolder,
+    Force,
+    Format,
+    Json,
+    Name,
+    Op,
+    Out,
+    Pad,
+    Profile,
+    Quiet,
+    Seed,
+    Set,
+    Target,
+    Verbose,
+    check_emitted,
+    request,
+)
+from ..output import Output
+
+if TYPE_CHECKING:
+    from ...sim import Verification
+
+
+def verify(
+    format: Format = None,
+    op: Op = "encode",
+    stimuli: Annotated[
+        str,
+        typer.Option(
+            "--stimuli",
+            metavar="KIND",
+            help="standard (the next four), corner, boundary, distance, random or exhaustive; of a decoder standard "
+            "(both), pairs or random; of a cast standard, all, boundary or random.",
+        ),
+    ] = "standard",
+    exhaustive: Annotated[
+        bool,
+        typer.Option(
+            "--exhaustive",
+            help="All inputs, minutes each; interrupted, the same command goes on, and the outcome is kept.",
+        ),
+    ] = False,
+    force: Force = False,
+    blocks: Annotated[int, typer.Option("--blocks", min=1, help="How many random blocks.")] = 1_000_000,
+    tensors: Annotated[
+        Path | None,
+        typer.Option(
+            "--tensors",
+            metavar="FILE",
+            show_default=False,
+            help="Compare on the tensors of a .npy or .safetensors file instead.",
+        ),
+    ] = None,
+    pad: Pad = False,
+    profile: Profile = None,
+    set: Set = None,
+    target: Target = None,
+    config: Config = None,
+    name: Design = None,
+    out: DesignFolder = Path("build"),
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Compare the emitted Verilog, Verilated, with the golden model, bit for bit."""
+    output = Output(json, quiet, verbose)
+    asked = request(
+        "verify {}", format, profile, set, config, name=name, target=target, output=output, op=op, of_any=True, out=out
+    )
+    if op != "encode" and (exhaustive or tensors is not None or pad):
+        raise ValueError(f"--exhaustive, --tensors and --pad are of encoders: leave them out with --op {op}")
+    if exhaustive:
+        if is_nvfp4(asked.configs[0].numerics):
+            raise ValueError(f"--exhaustive is not of {asked.configs[0].formats}: leave it out")
+        if tensors is not None or stimuli not in ("standard", "exhaustive"):
+            raise ValueError(
+                f"--exhaustive takes all inputs: leave out --{'stimuli' if tensors is None else 'tensors'}"
+            )
+        stimuli = "exhaustive"
+    if tensors is not None:
+        from ...tensors.convert.files import read_blocks
+
+        read_blocks(tensors, asked.configs[0].numerics.block_size, pad)  # a wrong file is refused before a long build
+    check_emitted(asked, out)
+    from ...sim import verify
+
+    results = []
+    for chosen in asked.configs:
+        output.configuration(chosen)
+        with output.progress(f"verifying {chosen.formats}") as progress, refreshed(force):
+            if tensors is None:
+                result = verify(chosen, stimuli=stimuli, blocks=blocks, seed=seed, progress=progress, force=force)
+            else:
+                result = verify(
+                    chosen, tensors=read_blocks(tensors, chosen.numerics.block_size, pad), progress=progress
+                )
+        results.append(result)
+        output.table([{"stimulus": name, "blocks": count} for name, count in result.counts.items()])
+        output.say(
+            f"{chosen.formats}: "
+            + (f"passed, {result.blocks} blocks equal" if result.passed else f"FAILED\n{result.report}")
+        )
+        if result.record:
+            output.say(f"{_source_of(result)}: {result.seconds:.0f} s in all, record {result.record}")
+    output.document(asked.of([result.to_dict() for result in results]))
+    _judge(results)
+
+
+def _source_of(result: Verification) -> str:
+    """Where an exhaustive result comes from."""
+    if not result.kept_blocks:
+        return "compared now"
+    if result.kept_blocks == result.blocks:
+        return "ON RECORD, nothing was compared now; --force compares anew"
+    return f"{result.kept_blocks} blocks compared before an interruption, {result.blocks - result.kept_blocks} now"
+
+
+def test(
+    format: Format = None,
+    op: Op = "encode",
+    simulator: Annotated[str, typer.Option("--sim", metavar="NAME", help="verilator or icarus.")] = "verilator",
+    waves: Annotated[bool, typer.Option("--waves", help="Keep a waveform.")] = False,
+    vectors: Annotated[
+        Path | None,
+        typer.Option(
+            "--vectors",
+            metavar="FILE",
+            show_default=False,
+            help="More blocks: the counterexample.npz that prove has written.",
+        ),
+    ] = None,
+    rtl: Annotated[
+        Path | None,
+        typer.Option(
+            "--rtl", metavar="FILE", show_default=False, help="Test this Verilog file instead of the emitted one."
+        ),
+    ] = None,
+    profile: Profile = None,
+    set: Set = None,
+    target: Target = None,
+    config: Config = None,
+    name: Name = None,
+    out: Out = Path("build"),
+    seed: Seed = 0,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Run the cocotb regression on the emitted Verilog."""
+    output = Output(json, quiet, verbose)
+    asked = request(
+        "test {}",
+        format,
+        profile,
+        set,
+        config,
+        name=name,
+        target=target,
+        output=output,
+        op=op,
+        of_any=True,
+        out=None if rtl else out,
+    )
+    if asked.many and (vectors or rtl):
+        raise ValueError("--vectors and --rtl are of one converter: give one format")
+    from ...sim import test
+
+    results = []
+    for chosen in asked.configs:
+        output.configuration(chosen)
+        with output.progress(f"testing {chosen.formats}"):
+            result = test(
+                chosen,
+                simulator=simulator,
+                out=out,
+                name=asked.name,
+                seed=seed,
+                waves=waves,
+                vectors=vectors,
+                verilog=rtl,
+                force=force,
+            )
+        results.append(result)
+        output.table([{"test": name, "comparisons": count} for name, count in result.tests.items()])
+        output.say(
+            f"{chosen.formats}: "
+            + (
+                f"passed, {len(result.tests)} tests, {result.comparisons} comparisons"
+                if result.passed
+                else f"FAILED\n{result.report}"
+            )
+        )
+        output.say(f"log {result.log}")
+        if result.waveform:
+            output.say(f"waveform {result.waveform}")
+    output.document(asked.of([result.to_dict() for result in results]))
+    _judge(results)
+
+
+def _judge(results: list) -> None:
+    if not all(result.passed for result in results):
+        raise typer.Exit(ExitCode.FAILED)

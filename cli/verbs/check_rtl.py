@@ -1,0 +1,239 @@
+"""`mxcast check-rtl`: is anybody's converter what a profile says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...hdl import HardwareConfig
+from ...host.cache import refreshed
+from ...host.files import read_toml
+from ...spec import Hadamard, Role
+from ...spec.catalogue import unknown_name
+from ..errors import ExitCode
+from ..options import Config, Force, Json, Op, Out, Profile, Quiet, Seed, Set, Verbose, request
+from ..output import Output
+from .proving import read_by, steps_table
+
+if TYPE_CHECKING:
+    from ...proof.foreign.check_rtl import Check
+    from ...sim.check.comparison import Divergence
+
+NAN_CODES = ("exact", "free")
+
+SHOWN = 5
+"""Other rules that are shown when several match."""
+
+
+def check_rtl(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILES...", help="Verilog or SystemVerilog, packages first.", show_default=False),
+    ],
+    top: Annotated[
+        str | None, typer.Option("--top", metavar="MODULE", help="The converter.", show_default=False)
+    ] = None,
+    map: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="KEY=VALUE",
+            show_default=False,
+            help="Which ports are x, scale, p, of decoders y (and random): x=in_{i}, x=s_{i}:e_{i}:m_{i}, x=data@msb, "
+            "p=q[{4*i+3}:{4*i}]; of nvfp4 also k, d and a, or g; "
+            "clk=PORT, rst=PORT@low, latency=N, interval=N; PORT=0 for other inputs. Repeatable.",
+        ),
+    ] = None,
+    map_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--map-file",
+            metavar="FILE",
+            show_default=False,
+            help="TOML with the same keys in its table map; --map wins.",
+        ),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "-f",
+            "--format",
+            metavar="FORMAT",
+            show_default=False,
+            help="e4m3, mxfp8_e4m3, int8, ... (mxcast list formats).",
+        ),
+    ] = None,
+    op: Op = "encode",
+    profile: Profile = None,
+    set: Set = None,
+    config: Config = None,
+    include: Annotated[
+        list[Path] | None, typer.Option("-I", metavar="DIR", help="Include files; repeatable.", show_default=False)
+    ] = None,
+    define: Annotated[
+        list[str] | None, typer.Option("-D", metavar="NAME[=TEXT]", help="A macro; repeatable.", show_default=False)
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param", metavar="NAME=VALUE", show_default=False, help="A parameter of the converter; repeatable."
+        ),
+    ] = None,
+    exhaustive: Annotated[
+        bool, typer.Option("--exhaustive", help="Simulate every input pattern; minutes to hours.")
+    ] = False,
+    blocks: Annotated[int, typer.Option("--blocks", min=1, help="How many random blocks.")] = 200_000,
+    nan_codes: Annotated[
+        str,
+        typer.Option(
+            "--nan-codes",
+            metavar="exact|free",
+            help="Whether codes under the scale byte 255 matter; to readers they do not.",
+        ),
+    ] = "exact",
+    timeout: Annotated[
+        float,
+        typer.Option("--timeout", min=1, max=1_000_000, metavar="SECONDS", help="For each question to the solver."),
+    ] = 300,
+    solver: Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla or z3.")] = "bitwuzla",
+    out: Out = Path("build"),
+    seed: Seed = 0,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Check anybody's block converter against a profile: simulate it, then prove it, or name the rules that it follows.
+
+    PASS: a solver has shown that no block is converted otherwise. FAIL: there is a counterexample, which is shown.
+    UNKNOWN, TIMEOUT: nothing differed, and nothing is proved (exit code 4).
+    """
+    output = Output(json, quiet, verbose)
+    usage = f"check-rtl {files[0]} --top {top or 'TOP'} --format {{}}"
+    chosen = request(usage, format, profile, set, config, allow_all=False, op=op, of_any=op != Hadamard.name).configs[0]
+    if top is None:
+        raise ValueError("the module to check is missing: --top MODULE")
+    output.configuration(chosen)
+    if nan_codes not in NAN_CODES:
+        raise ValueError(unknown_name("choice of --nan-codes", nan_codes, NAN_CODES))
+    from ...proof.foreign.check_rtl import check_rtl
+    from ...proof.foreign.mapping import PortMap, entries
+
+    asked = PortMap.of((_table(map_file) if map_file else {}) | entries(map or ()))
+    with output.steps(f"checking {top}") as progress, refreshed(force):
+        check = check_rtl(
+            files,
+            top,
+            chosen,
+            asked,
+            include=include or (),
+            define=define or (),
+            parameters=entries(param or (), "--param"),
+            out=out,
+            exhaustive=exhaustive,
+            blocks=blocks,
+            seed=seed,
+            nan_codes_free=nan_codes == "free",
+            solver=solver,
+            timeout=timeout,
+            progress=progress,
+        )
+    _show(check, output)
+    output.document(check.to_dict() | {"folder": str(check.folder)})
+    if not check.passed:
+        raise typer.Exit(ExitCode.FAILED if check.status == "FAIL" else ExitCode.INCONCLUSIVE)
+
+
+def _table(path: Path) -> dict[str, object]:
+    document = read_toml(path)
+    if set(document) != {"map"} or not isinstance(document["map"], dict):
+        raise ValueError(f"{path} must have one table, [map], with the keys of --map")
+    return document["map"]
+
+
+def _show(check: Check, output: Output) -> None:
+    for one in [check, *check.others]:
+        _show_one(one, output)
+    output.say(f"what was checked, and the outcome, in {check.folder}")
+
+
+def _show_one(check: Check, output: Output) -> None:
+    if check.reading.macros:
+        output.say(f"with {check.reading.macros}:")
+    output.table(check.stimuli)
+    if (normal := check.divergence) is not None:
+        output.say(
+            f"N(0,1): {_share(normal.differing_blocks, normal.blocks)} blocks differ, "
+            + ", ".join(
+                f"{_share(count, _words(role, normal))} {WORDS[role]}" for role, count in normal.differing.items()
+            )
+            + "\n"
+        )
+    output.table(steps_table(check.arguments))
+    name = _name(check.config) + (" with free codes under scale byte 255" if check.nan_codes_free else "")
+    readers = read_by([argument.reader for argument in check.arguments], check.unread, check.second_leg)
+    constants = any(port.role is Role.SCALE_CONSTANT for port in check.config.numerics.ports)
+    under = ", under the constants of every tensor," if constants else ""
+    once = f" that enters once {check.edges} edges of the clock have passed" if check.edges else ""
+    output.say(
+        f"{check.status}: {check.top} "
+        + {
+            "PASS": f"equals {name} for every block{under}{once} ({readers}; {check.solver})",
+            "FAIL": f"is not {name}",
+            "TIMEOUT": f"differs from {name} on no block that was simulated; {check.solver} had no time to prove it",
+            "UNKNOWN": "is not proved"
+            if any(row["differ"] for row in check.stimuli)
+            else f"differs from {name} on no block that was simulated; it is not proved",
+        }[check.status]
+    )
+    for objection in check.objections:
+        output.say(f"not to be proved: {objection}")
+    for text in filter(None, [check.first, *check.remarks]):
+        output.say(text)
+    if check.counterexamples:
+        output.table([{"differs": found.title, "blocks": found.blocks} for found in check.counterexamples])
+        for found in check.counterexamples:
+            if found.report:
+                output.say(f"{found.title}\n  {found.report}")
+    if check.matches:
+        output.say(
+            "it matches "
+            + "; ".join(" = ".join(one.names) for one in check.matches[:SHOWN])
+            + (f" and {len(check.matches) - SHOWN} more" if len(check.matches) > SHOWN else "")
+            + f": nothing differs on {check.tried:,} blocks"
+        )
+    elif check.rules:
+        _show_rules(check, output)
+
+
+def _show_rules(check: Check, output: Output) -> None:
+    """Whose results are most like those of the design, if more than half are alike."""
+    output.say("it matches no profile and no single departure from one")
+    normal = check.divergence
+    assert normal is not None  # there is something near
+    for role in normal.differing:
+        best = min(check.rules, key=lambda one, role=role: one.words[role])  # type: ignore[misc]
+        if 2 * best.words[role] < _words(role, normal):
+            output.say(
+                f"its {WORDS[role]} are nearest to those of {' = '.join(best.names)}: "
+                f"{_share(best.words[role], _words(role, normal))} of N(0,1) differ"
+            )
+
+
+WORDS = {Role.SCALE: "scale bytes", Role.CODES: "codes", Role.NUMBERS: "numbers"}
+"""What results are in sentences, by the role of their port."""
+
+
+def _words(role: Role, normal: Divergence) -> int:
+    """How many of them were compared."""
+    return normal.blocks if role is Role.SCALE else normal.elements
+
+
+def _name(config: HardwareConfig) -> str:
+    return f"{config.formats} {config.profile or config.config_id}"
+
+
+def _share(count: int, of: int) -> str:
+    return f"{count:,} of {of:,} ({100 * count / of:.3g} %)"

@@ -1,0 +1,119 @@
+"""`mxcast synth`: what the hardware costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...hdl import ConverterConfig
+from ...spec.catalogue import known_name
+from ..options import (
+    Config,
+    Design,
+    DesignFolder,
+    Force,
+    Format,
+    Json,
+    Op,
+    Profile,
+    Quiet,
+    Set,
+    Verbose,
+    check_emitted,
+    request,
+)
+from ..output import Output
+
+
+def synth(
+    format: Format = None,
+    op: Op = "encode",
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            metavar="NAME",
+            show_default="xcu; with --pnr ecp5, with --liberty asic",
+            help="What to map to, and what the converter is built for (mxcast list targets).",
+        ),
+    ] = None,
+    liberty: Annotated[
+        Path | None,
+        typer.Option(
+            "--liberty",
+            metavar="FILE",
+            show_default=False,
+            help="Map to the cells of a Liberty file: their number, area and longest path. For --target asic.",
+        ),
+    ] = None,
+    pnr: Annotated[bool, typer.Option("--pnr", help="Place and route between registers too: Fmax.")] = False,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, show_default="3", help="Runs of place and route.")
+    ] = None,
+    profile: Profile = None,
+    set: Set = None,
+    config: Config = None,
+    name: Design = None,
+    out: DesignFolder = Path("build"),
+    force: Force = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many at a time.")] = 2,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Synthesize with Yosys and count: LUTs, carries, flip-flops, logic levels; with --pnr also Fmax, by nextpnr."""
+    output = Output(json, quiet, verbose)
+    if seeds is not None and not pnr:
+        raise ValueError("--seeds is for place and route: give --pnr too")
+    from ...synth import TARGETS, place_and_route_all, synth_all
+    from ...synth.tables import NOTE, PNR_NOTE, pnr_table, table
+
+    if liberty is not None and pnr:
+        raise ValueError("--liberty counts cells; --pnr places those of an FPGA: give one of them")
+    usual = "asic" if liberty is not None else "ecp5" if pnr else "xcu"
+    target = known_name("target", usual if target is None else target, TARGETS)
+    built_for = TARGETS[target].optimized_as
+    asked = request(
+        "synth {}",
+        format,
+        profile,
+        set,
+        config,
+        name=name,
+        usual_target=built_for,
+        output=output,
+        op=op,
+        of_any=True,
+        out=out,
+    )
+    check_emitted(asked, out)
+    for chosen in asked.configs:
+        output.configuration(chosen)
+    if pnr:
+        with output.progress(f"placing and routing for {target}") as progress:
+            placed = place_and_route_all(
+                list(asked.configs), target, seeds=seeds or 3, jobs=jobs, force=force, progress=progress
+            )
+        rows, note, documents = pnr_table(placed), PNR_NOTE, [result.to_dict() for result in placed]
+    else:
+        with output.progress(f"synthesizing for {target}") as progress:
+            mapped = synth_all(list(asked.configs), target, liberty=liberty, jobs=jobs, force=force, progress=progress)
+        rows, note, documents = table(mapped), NOTE, [result.to_dict() for result in mapped]
+    output.table(rows, TARGETS[target].description if liberty is None else f"the cells of {liberty.name}")
+    for form, built in _forms(asked.encoders).items():  # a decoder has one form
+        output.say(f"{', '.join(built)}: {form}")
+    output.say(note)
+    output.document(asked.of(documents))
+
+
+def _forms(configs: Iterable[ConverterConfig]) -> dict[str, list[str]]:
+    """The formats of the converters by their micro-architecture in words."""
+    found: dict[str, list[str]] = {}
+    for config in configs:
+        chosen = config.microarchitecture
+        form = f"amax={chosen.amax}, quantizer={chosen.quantizer}, structure={chosen.structure}"
+        found.setdefault(form, []).append(config.formats)
+    return found

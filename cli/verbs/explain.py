@@ -1,0 +1,243 @@
+"""`mxcast explain`: one block, or numbers that are cast, step by step."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from ...hdl import CastConfig, ConverterConfig
+from ...spec import FP32, Cast, Decode, Nvfp4Encode, is_nvfp4, nvfp4_decoding, profile_of
+from ..options import Config, Json, Op, Profile, Quiet, Set, Verbose, assigned, nvfp4_rules, profile_and_fields, request
+from ..output import Output
+from ..values import read_byte, read_codes, read_constants, read_number, read_numbers, read_random, read_values
+
+USAGES = {
+    "encode": "explain {} --values '1.5, -0.3, 0x3F800000, 1e-3*8'",
+    "decode": "explain {} --op decode --scale 127 --codes '0x01, 2*3'",
+    "cast": "explain {} --op cast --values '1.5, 0x3F800001, nan'",
+}
+"""By operation, an example for errors."""
+
+
+def explain(
+    format: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FORMAT",
+            show_default=False,
+            help="e4m3, mxfp8_e4m3, int8, e3m3, ... (mxcast list formats). Of a cast e4m3, ue8m0, ..., or an "
+            "instruction of PTX.",
+        ),
+    ] = None,
+    values: Annotated[
+        str | None,
+        typer.Option(
+            "--values",
+            metavar="LIST",
+            show_default=False,
+            help="The block, or what is cast: numbers, 0x patterns, nan, inf, each with *COUNT; a block also as "
+            "FILE:TENSOR[ROW, BLOCK].",
+        ),
+    ] = None,
+    op: Op = "encode",
+    scale: Annotated[
+        str | None,
+        typer.Option("--scale", metavar="BYTE", show_default=False, help="With --op decode: the scale byte."),
+    ] = None,
+    codes: Annotated[
+        str | None,
+        typer.Option(
+            "--codes",
+            metavar="LIST",
+            show_default=False,
+            help="With --op decode, and of casts back to numbers: the codes, decimal or 0x, each with *COUNT.",
+        ),
+    ] = None,
+    tensor_scale: Annotated[
+        str | None,
+        typer.Option(
+            "--tensor-scale",
+            metavar="NUMBER",
+            show_default=False,
+            help="With --op decode of nvfp4: the scale of the tensor, a number or 0x pattern.",
+        ),
+    ] = None,
+    random: Annotated[
+        str | None,
+        typer.Option(
+            "--random", metavar="LIST", show_default=False, help="Random bits of each number, for the rounding sr."
+        ),
+    ] = None,
+    amax: Annotated[
+        str | None,
+        typer.Option(
+            "--amax",
+            metavar="NUMBER",
+            show_default=False,
+            help="For nvfp4 and its relatives: the largest magnitude of the tensor, a number or FP32 pattern; the one "
+            "of the block unless given.",
+        ),
+    ] = None,
+    constants: Annotated[
+        str | None,
+        typer.Option(
+            "--constants",
+            metavar="K,D",
+            show_default=False,
+            help="In place of --amax: the constants k and d of the tensor (and a) as hardware has them, FP32 patterns.",
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show the elements that are zero too.")] = False,
+    profile: Profile = None,
+    set: Set = None,
+    config: Config = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Convert one block and show every step: classes, largest magnitude, scale under every rule, bits and error of each
+    element. With --op decode: what the scale byte means, and product, rounding and result of each code. With --op cast,
+    of each number, or of each code with --set destination=fp32: between which results it lies, its rounding, overflow,
+    underflow and sign.
+
+    Zeros complete the block. Numbers that the source format lacks are rounded to it. What verify, compare and failing
+    tests print as a counterexample is taken as it is.
+    """
+    output = Output(json, quiet, verbose)
+    of_others: dict[str, dict[str, object]] = {
+        "encode": {"--scale": scale, "--codes": codes, "--tensor-scale": tensor_scale},
+        "decode": {"--values": values, "--all": everything},
+        "cast": {"--scale": scale, "--tensor-scale": tensor_scale, "--all": everything},
+    }
+    for option, given in of_others.get(op, {}).items():
+        if given not in (None, False):
+            raise ValueError(f"{option} is not of --op {op}")
+    if op == "encode" and is_nvfp4(format):
+        tensor = amax, None if constants is None else read_constants(constants)
+        _nvfp4(*nvfp4_rules(str(format), profile, set, config), values, *tensor, random, everything, output)
+        return
+    for option, one in {"--amax": amax, "--constants": constants}.items():
+        if one is not None:
+            raise ValueError(f"{option} is of formats with a scale of the tensor, such as nvfp4, not of {format}")
+    if op == "decode" and is_nvfp4(format):
+        _nvfp4_decoder(str(format), profile, set, scale, tensor_scale, codes, output)
+        return
+    if tensor_scale is not None:
+        raise ValueError(f"--tensor-scale is of --op decode of formats such as nvfp4, not of {format}")
+    usage = USAGES.get(op, "explain {}")
+    asked = request(usage, format, profile, set, config, allow_all=False, op=op)
+    rules = asked.configs[0].numerics
+    output.configuration(asked.configs[0])
+    drawn = None if random is None else read_random(random)
+    if isinstance(asked.configs[0], CastConfig):
+        _cast(asked.configs[0], values, codes, drawn, output)
+        return
+    command = f"mxcast {usage.format(rules.block.short_name)}"
+    if isinstance(rules, Decode):
+        if scale is None or codes is None:
+            raise ValueError(f"--scale or --codes is missing: {command}")
+        _decoder(rules, read_byte(scale), read_codes(codes), drawn, output)
+        return
+    if values is None:
+        raise ValueError(f"values are missing: {command}")
+    _encoder(asked.encoders[0], values, drawn, everything, output)
+
+
+def _encoder(config: ConverterConfig, values: str, random: list[int] | None, everything: bool, output: Output) -> None:
+    from dataclasses import replace
+
+    from ...explain import explain
+    from ..steps.encode import show
+
+    block = read_values(values, config.numerics)
+    explanation = replace(explain(block.block, config.numerics, random=random), profile=config.profile)
+    show(explanation, output, block.remarks, everything)
+    output.document(explanation.to_dict() | {"input": {"values": values, "remarks": list(block.remarks)}})
+
+
+def _nvfp4(
+    rules: Nvfp4Encode,
+    profile: str,
+    values: str | None,
+    amax: str | None,
+    constants: tuple[int, ...] | None,
+    random: str | None,
+    everything: bool,
+    output: Output,
+) -> None:
+    from dataclasses import replace
+
+    from ...explain import explain_nvfp4
+    from ...explain.explanation import as_float, finite_fields
+    from ..steps.nvfp4_encode import show
+
+    if values is None:
+        raise ValueError("values are missing: mxcast explain nvfp4 --amax 10 --values '1.5, -0.3, 0x3F800000'")
+    patterns, remarks = read_numbers(values, rules.source, rules.block_size)
+    drawn = None if random is None else read_random(random)
+    a = None if amax is None else as_float(FP32.decode(read_number(amax, FP32, "--amax")))
+    made = explain_nvfp4(patterns, rules, tensor_amax=a, constants=constants, random=drawn)
+    explanation = replace(made, profile=profile_of(rules, profile))
+    show(explanation, output, remarks, everything)
+    given = finite_fields({"values": values, "amax": a, "constants": constants, "remarks": list(remarks)})
+    output.document(explanation.to_dict() | {"input": given})
+
+
+def _nvfp4_decoder(
+    format: str,
+    profile: str | None,
+    assignments: list[str] | None,
+    scale: str | None,
+    tensor_scale: str | None,
+    codes: str | None,
+    output: Output,
+) -> None:
+    from ...explain import explain_nvfp4_decoder
+    from ..steps.nvfp4_decode import show
+
+    name, replaced = (None, {}) if profile is None else profile_and_fields(profile)
+    fields: dict[str, Any] = replaced | assigned(assignments or ())
+    rules = nvfp4_decoding(format, name, **fields)
+    if scale is None or codes is None:
+        raise ValueError(
+            f"--scale or --codes is missing: mxcast explain {format} --op decode --scale 0x38 --tensor-scale 10 "
+            "--codes '0x1, 7'"
+        )
+    g = None if tensor_scale is None else read_number(tensor_scale, FP32, "--tensor-scale")
+    explanation = explain_nvfp4_decoder(read_byte(scale), read_codes(codes), rules, tensor_scale=g)
+    show(explanation, output)
+    output.document(explanation.to_dict())
+
+
+def _decoder(rules: Decode, byte: int, codes: list[int], random: list[int] | None, output: Output) -> None:
+    from ...explain import explain_decoder
+    from ..steps.decode import show
+
+    explanation = explain_decoder(byte, codes, rules, random=random)
+    show(explanation, output)
+    output.document(explanation.to_dict())
+
+
+def _cast(config: CastConfig, values: str | None, codes: str | None, random: list[int] | None, output: Output) -> None:
+    from dataclasses import replace
+
+    from ...explain import explain_cast
+    from ..steps.cast import show
+
+    rules = config.numerics
+    patterns, remarks = _enters(rules, values, codes)
+    explanation = replace(explain_cast(patterns, rules, random=random), profile=config.profile)
+    show(explanation, output, remarks)
+    output.document(explanation.to_dict() | {"input": {"values": values, "codes": codes, "remarks": list(remarks)}})
+
+
+def _enters(rules: Cast, values: str | None, codes: str | None) -> tuple[list[int], tuple[str, ...]]:
+    """The patterns that are cast, and what was done to them."""
+    what, option = ("codes", "--codes") if rules.is_back else ("numbers", "--values")
+    given, other = (codes, values) if rules.is_back else (values, codes)
+    if given is None or other is not None:
+        raise ValueError(
+            f"a cast from {rules.source.name} to {rules.destination.name} takes {what}: give {option} alone"
+        )
+    return (read_codes(given), ()) if rules.is_back else read_numbers(given, rules.source)

@@ -1,0 +1,109 @@
+"""`mxcast emit`: the Verilog of a configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..options import Config, Format, Json, Name, Op, Out, Profile, Quiet, Set, Target, Verbose, request
+from ..output import Output
+
+
+def emit(
+    format: Format = None,
+    op: Op = "encode",
+    profile: Profile = None,
+    set: Set = None,
+    target: Target = None,
+    config: Config = None,
+    name: Name = None,
+    out: Out = Path("build"),
+    vendor: Annotated[
+        str | None,
+        typer.Option(
+            "--vendor",
+            metavar="NAME",
+            show_default=False,
+            help="Write a project for the vendor's tool too: vivado, which means --target xcu, or quartus.",
+        ),
+    ] = None,
+    part: Annotated[
+        str | None,
+        typer.Option("--part", metavar="NAME", show_default="one of the vendor's", help="Device of the project."),
+    ] = None,
+    pair: Annotated[
+        bool, typer.Option("--pair", help="Write the decoder of the way back too, and a test bench of the round trip.")
+    ] = False,
+    period: Annotated[
+        float | None,
+        typer.Option("--period", metavar="NS", show_default="10", help="Clock period that the project asks for."),
+    ] = None,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Replace a design of another configuration, and files that were edited since, too."
+        ),
+    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Write the Verilog of a converter, and what belongs to it."""
+    output = Output(json, quiet, verbose)
+    if target is None and vendor == "vivado":
+        target = "xcu"
+    asked = request(
+        "emit {}", format, profile, set, config, name=name, target=target, output=output, op=op, of_any=True
+    )
+    if vendor is None and not (part is None and period is None):
+        raise ValueError("--part and --period belong to the project of a vendor: give --vendor too")
+    if pair and op != "encode":
+        raise ValueError("--pair is of an encoder, whose decoder it adds: leave out --op")
+    if pair and not asked.encoders:
+        raise ValueError("--pair adds the decoder of a format with one level of scales: leave it out")
+    from ...hdl import default_name, emit
+    from ...hdl.emission.designs import REPLACE_IT, refuse_another
+    from ...sim.check.round_trip import decoder_of, write_round_trip
+    from ...sim.check.self_checking import bench
+
+    wanted = [(chosen, asked.name or default_name(chosen)) for chosen in asked.configs]
+    pairs = []
+    if pair:
+        for encoder in asked.encoders:
+            decoder, top = decoder_of(encoder), asked.name or default_name(encoder)
+            pairs.append((encoder, decoder, top, f"{asked.name}_decode" if asked.name else default_name(decoder)))
+        wanted += [(decoder, its_name) for _, decoder, _, its_name in pairs]
+    if not force:  # before the first is written
+        for chosen, top in wanted:
+            refuse_another(out, top, chosen, REPLACE_IT)
+    results = []
+    for chosen, top in wanted:
+        output.configuration(chosen)
+        with output.progress(f"emitting {chosen.formats}"):
+            files = emit(
+                chosen, out, top, vendor=vendor, part=part, period_ns=period, bench=bench(chosen, top), force=force
+            )
+        if chosen.latency:
+            output.say(
+                f"latency {chosen.latency} cycles: registered after "
+                f"{', '.join(chosen.microarchitecture.registered_after)}"
+            )
+        for path in files.values():
+            output.say(f"wrote {path}")
+        results.append(
+            {
+                "name": top,
+                "config_id": chosen.config_id,
+                "profile": chosen.profile,
+                **chosen.to_dict(),
+                "files": {kind: str(path) for kind, path in files.items()},
+            }
+        )
+    for encoder, decoder, top, its_name in pairs:
+        files = write_round_trip(encoder, decoder, top, its_name, out)
+        for path in files.values():
+            output.say(f"wrote {path}")
+        results.append({"name": f"{top}_pair", "files": {kind: str(path) for kind, path in files.items()}})
+    output.document(results if pair else asked.of(results))

@@ -1,0 +1,132 @@
+"""`mxcast vectors`: blocks with the results that the exact model gives, for the tests of others."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...host.errors import ToolMissing
+from ...spec.profiles.resolve import operation_of
+from ..errors import ExitCode
+from ..options import Format, Json, Op, Profile, Quiet, Seed, Set, Verbose, assigned, profile_and_fields
+from ..output import Output
+from ..streams import complain
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ...spec import Operation
+
+
+def vectors(
+    format: Format = None,
+    op: Op = "encode",
+    profile: Profile = None,
+    set: Set = None,
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="DIR", help="Folder in which the folder of the set is made.")
+    ] = Path("vectors"),
+    full: Annotated[
+        bool, typer.Option("--full", help="All directed blocks, in place of a few thousand: minutes.")
+    ] = False,
+    tensors: Annotated[
+        Path | None,
+        typer.Option("--tensors", metavar="FILE", show_default=False, help="Weights of your own (.npy, .safetensors)."),
+    ] = None,
+    check: Annotated[
+        Path | None, typer.Option("--check", metavar="FOLDER", show_default=False, help="Check a set that there is.")
+    ] = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Make a set of conformance vectors: blocks by category (corner, boundary, tie, subnormal, special, random, real
+    weights) with the results that the rules ask for, by rational arithmetic. The emitted Verilog must give the same,
+    where Verilator is installed.
+
+    The folder has vectors.csv and vectors.npz, PORT.mem for $readmemh, and manifest.json with the rules, the counts,
+    and how many different codes there are.
+
+    With --check the folder is read again: digests, counts and different codes are compared with the manifest, and every
+    result is computed again. Exit code 1 if it is not what it says.
+    """
+    output = Output(json, quiet, verbose)
+    if check is not None:
+        if format is not None:
+            raise ValueError(f"--check takes the rules from the folder: leave out {format}")
+        _check(check, output)
+        return
+    if format is None:
+        raise ValueError("a format is missing: mxcast vectors e4m3")
+    name, replaced = (None, {}) if profile is None else profile_and_fields(profile)
+    fields: dict[str, Any] = replaced | assigned(set or ())  # of a user: checked where they are used
+    rules = operation_of(op, format, name, **fields)
+    output.document(_made(rules, _weights(tensors), out, full, seed, output))
+
+
+def _weights(path: Path | None) -> np.ndarray:
+    import numpy as np
+
+    from ...tensors.convert.files import read_blocks
+
+    with as_file(files("mxcast.data") / "minilm_sample.safetensors") as sample:
+        blocks = [blocks.reshape(-1) for _, blocks in read_blocks(path or sample, 1)]
+    return np.concatenate(blocks)
+
+
+def _made(rules: Operation, weights: np.ndarray, out: Path, full: bool, seed: int, output: Output) -> dict[str, object]:
+    from ...conformance.vectors.confirmation import Disagreement, confirmed
+    from ...conformance.vectors.vector_files import write
+    from ...conformance.vectors.vectors import made
+    from ...hdl.config.command import option_of
+    from ...spec.profiles.resolve import profile_of
+
+    confirmation, why = None, ""
+    with output.steps(f"vectors of {rules.subject}") as say:
+        if say:
+            say("exact results")
+        found = made(rules, weights, size="full" if full else "small", seed=seed)
+        if say:
+            say("the same by the Verilog")
+        try:
+            confirmation = confirmed(found)
+        except (ToolMissing, ValueError) as missing:
+            why = str(missing)
+        except Disagreement as fault:
+            complain(str(fault))
+            raise typer.Exit(ExitCode.FAILED) from None
+        name = f"{rules.subject}-{option_of(rules)}-{profile_of(rules) or rules.id}-{found.size}"
+        manifest = write(found, out / name, confirmation)
+    output.table([{"category": category, "blocks": count} for category, count in found.counts.items()])
+    output.table(
+        [
+            {"port": port["name"], "lanes": port["lanes"], "different words": port["distinct"]}
+            for port in manifest["ports"]
+        ]
+    )
+    output.say(
+        f"{out / name}: {len(found)} blocks, "
+        + ("all confirmed by the Verilog" if confirmation else f"not confirmed by the Verilog, because {why}")
+    )
+    return {"folder": str(out / name)} | manifest
+
+
+def _check(folder: Path, output: Output) -> None:
+    from ...conformance.vectors.vector_files import check
+
+    with output.steps(f"checking {folder}"):
+        found = check(folder)
+    output.document({"folder": str(folder), "passed": found.passed, "faults": list(found.faults)})
+    output.say(
+        f"{folder}: passed, {found.manifest['blocks']} blocks are what the exact model makes of them"
+        if found.passed
+        else f"{folder}: FAILED"
+    )
+    for fault in found.faults:
+        output.say(f"    {fault}")
+    if not found.passed:
+        raise typer.Exit(ExitCode.FAILED)

@@ -1,0 +1,1 @@
+"""Identification of the rules that a function follows."""

@@ -1,0 +1,200 @@
+"""Which rules something follows, if not those it was asked for: every profile, and every single departure from one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from ...hdl.config.command import command_line
+from ...sim.check.comparison import NOUNS
+from ...sim.operations import golden, of
+from ...sim.transactions import Transactions
+from ...spec import BLOCKS, CAST_RULES, PROFILES_OF, BlockOperation, Cast, CastFields, Role
+from ...spec.profiles.resolve import like, under
+
+Rules: TypeAlias = BlockOperation | Cast
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """Rules that something may follow."""
+
+    names: tuple[str, ...]
+    """Profiles with these rules, or one departure from a profile (``ocp with rounding=rna``)."""
+    numerics: Rules
+    blocks: int = 0
+    """Blocks that it converts otherwise, of all that it was tried on."""
+    normal: int = 0
+    """... of those of N(0,1)."""
+    words: Mapping[Role, int] = field(default_factory=dict)
+    """Results of these that differ, by the role of their port."""
+
+    def to_dict(self) -> dict:
+        return {
+            "names": list(self.names),
+            "command": command_line(self.numerics),
+            "mismatched_blocks": self.blocks,
+            "mismatched_normal_blocks": self.normal,
+            **{f"mismatched_normal_{NOUNS[role]}": count for role, count in self.words.items()},
+        }
+
+
+def candidates(asked: Rules, inputs: Collection[Role] | None = None) -> list[Candidate]:
+    """Profiles first, for the format, block size and numbers that were asked for, and with the random bits of these;
+    then what was asked for with one rule changed, its format being a rule too; then the same of the profiles. They take
+    these ``inputs``, which are those of the rules asked for unless given.
+    """
+    found: dict[Rules, list[str]] = {}
+    profiles: dict[str, Rules] = {}
+    for name in PROFILES_OF[asked.name]:
+        rules = _with_random_bits(_under(asked, name), asked)
+        if rules is not None:
+            profiles[name] = rules
+            found.setdefault(rules, []).append(name)
+    profile = next((name for name, rules in profiles.items() if rules == asked), "the rules asked for")
+    found.setdefault(asked, []).append(profile)
+    for name, rules in [(profile, asked), *profiles.items()]:
+        for text, changed in _departures(rules):
+            if changed not in found:
+                found[changed] = [f"{name} with {text}"]
+    return [
+        Candidate(names=tuple(dict.fromkeys(names)), numerics=rules)
+        for rules, names in found.items()
+        if _inputs(rules) <= (_inputs(asked) if inputs is None else set(inputs))
+    ]
+
+
+def _under(asked: Rules, profile: str) -> Rules | None:
+    """The rules of a profile for the same formats; None where it does not take them."""
+    if isinstance(asked, Cast):
+        return cast("Cast | None", like(asked, profile))
+    try:
+        return under(type(asked), asked.block, profile, {asked.NUMBERS: getattr(asked, asked.NUMBERS)})
+    except ValueError:
+        return None
+
+
+def _with_random_bits(rules: Rules | None, asked: Rules) -> Rules | None:
+    """The same with the random bits that are asked for; None where rules take none."""
+    if rules is None or not asked.random_bits:
+        return rules
+    changed: dict[str, Any] = {"rounding": "sr", "random_bits": asked.random_bits}
+    try:
+        return rules.replace(**changed) if isinstance(rules, Cast) else rules.replaced(**changed)
+    except ValueError:
+        return None
+
+
+def _inputs(rules: Rules) -> set[Role]:
+    return {port.role for port in rules.ports if port.direction == "input"}
+
+
+def _departures(rules: Rules) -> Iterator[tuple[str, Rules]]:
+    if isinstance(rules, Cast):
+        for name, kind in CAST_RULES.items():
+            for rule in kind:
+                if rule not in (getattr(rules, name), "sr"):  # that needs another port
+                    with suppress(ValueError):  # rules that do not go together
+                        changed: CastFields = {name: str(rule)}  # type: ignore[misc]  # a field of that name
+                        yield f"{name}={rule}", rules.replace(**changed)
+        return
+    for other in BLOCKS.values():
+        if other.element.bits == rules.block.element.bits and other.element != rules.block.element:
+            yield f"format={other.name}", rules.replaced(block=other.resized(rules.block_size))
+    for name, kind in rules.rules().items():
+        for rule in kind:
+            if rule not in (getattr(rules, name), "sr"):  # that needs another port
+                with suppress(ValueError):  # rules that do not go together
+                    yield f"{name}={rule}", rules.replaced(**{name: rule})
+
+
+@dataclass(frozen=True)
+class Converted:
+    """Blocks, and what something makes of them."""
+
+    given: Transactions
+    made: Transactions
+
+    def first(self, count: int) -> Converted:
+        return self.rows(slice(count))
+
+    def rows(self, chosen: slice | np.ndarray) -> Converted:
+        """Some of them."""
+        return Converted(self.given.rows(chosen), self.made.rows(chosen))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What differs from the golden model."""
+
+    differs: np.ndarray
+    """(n,) of which blocks the results differ."""
+    words: Mapping[Role, int]
+    """Results that differ, by the role of their port."""
+
+
+def judged(rules: Rules, blocks: Converted, nan_codes_free: bool = False) -> Judged:
+    """Bytes and codes beside those of the golden model. Codes under a scale of NaN may be free."""
+    expected = golden(rules, blocks.given)
+    if nan_codes_free:
+        differs = of(rules).why(rules, blocks.given, expected, blocks.made, nan_codes_free) >= 0
+    else:
+        differs = expected.differ(blocks.made)
+    words = {role: int(np.count_nonzero(array != blocks.made[role])) for role, array in expected.arrays.items()}
+    return Judged(differs, words)
+
+
+FEW, NEAREST = 10_000, 8
+"""Blocks of N(0,1) on which all candidates are tried, and how many of them are tried on the others too."""
+
+
+def ranked(
+    tried: Sequence[Candidate],
+    converted: Callable[[Rules], tuple[Converted, Converted]],
+    judge: Callable[[Rules, Converted], Judged] = judged,
+) -> list[Candidate]:
+    """The nearest of some candidates with how many blocks are converted otherwise, of hard ones and of N(0,1), which
+    are ``converted`` for some rules: the nearest on N(0,1) first, by blocks, then by results, then the nearest on all;
+    those of which one kind of result is nearest; and all that differ nowhere.
+    """
+
+    @cache
+    def of_hard(rules: Rules) -> int:
+        return int(judge(rules, converted(rules)[0]).differs.sum())
+
+    def of_normal(candidate: Candidate, count: int | None = None) -> Candidate:
+        normal = converted(candidate.numerics)[1]
+        found = judge(candidate.numerics, normal if count is None else normal.first(count))
+        return dataclasses.replace(candidate, normal=int(found.differs.sum()), words=found.words)
+
+    def of_all(candidate: Candidate) -> Candidate:
+        return dataclasses.replace(candidate, blocks=candidate.normal + of_hard(candidate.numerics))
+
+    def usual(candidate: Candidate) -> tuple[int, int]:
+        return candidate.normal, sum(candidate.words.values())
+
+    def near(candidate: Candidate) -> tuple[int, int, int]:
+        return (*usual(candidate), candidate.blocks)
+
+    def least(count: int, key: Callable[[Candidate], tuple[int, ...]]) -> list[Candidate]:
+        """The candidates with the smallest keys. Hard blocks decide between equal keys only, so others are not tried
+        on them.
+        """
+        most = sorted(map(key, few))[min(count, len(few)) - 1]
+        within = [of_all(candidate) for candidate in few if key(candidate) <= most]
+        return sorted(within, key=lambda candidate: (*key(candidate), candidate.blocks))[:count]
+
+    few = [of_normal(candidate, FEW) for candidate in tried]
+    chosen = least(NEAREST, usual)
+    for role in few[0].words:
+        chosen += least(1, lambda candidate, role=role: (candidate.words[role], *usual(candidate)))  # type: ignore[misc]
+    chosen += [candidate for candidate in map(of_all, (one for one in few if not one.normal)) if not candidate.blocks]
+    names = {candidate.numerics for candidate in chosen}
+    nearest = sorted((of_all(candidate) for candidate in few if candidate.numerics in names), key=near)
+    return sorted((of_all(of_normal(candidate)) for candidate in nearest), key=near)

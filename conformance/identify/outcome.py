@@ -1,0 +1,103 @@
+"""What an identification comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ...sim.transactions import Transactions
+from ...spec import Operation
+from .candidates import Candidate, Rules
+from .departures import Departure
+
+
+class Verdict(StrEnum):
+    """What an identification comes to."""
+
+    FOLLOWS = "follows"
+    """It gives the bits of these rules for every block that was tried, and no other rules do."""
+    DIFFERS = "differs"
+    """It gives the bits of no known rules."""
+    UNKNOWN = "unknown"
+    """The blocks that could be tried do not tell rules apart."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identification:
+    """The outcome of `identify`."""
+
+    rules: Rules
+    """Those asked for."""
+    verdict: Verdict
+    sentence: str
+    """The outcome in words."""
+    matches: tuple[Candidate, ...] = ()
+    """Rules from which nothing differs."""
+    nearest: tuple[Candidate, ...] = ()
+    """Other rules, the nearest first."""
+    blocks: int = 0
+    """Blocks that were tried: hard ones and, of these, ``normal`` of N(0,1)."""
+    normal: int = 0
+    witness: str = ""
+    """The smallest block that was found on which it departs from the rules compared with, in words."""
+    witness_block: Transactions | None = None
+    """What enters, of this block."""
+    causes: Mapping[str, int] = field(default_factory=dict)
+    """Where it departs from the rules compared with: kinds of blocks in words, and how many differ."""
+    remarks: tuple[str, ...] = ()
+    """What the differences look like."""
+    departures: tuple[Departure, ...] = ()
+    """The causes of what differs, the worst first, each with its smallest block. For files there are only causes."""
+    pair: tuple[str, ...] = ()
+    """Rules that could not be told apart."""
+
+    @property
+    def witnesses(self) -> tuple[str, ...]:
+        """The smallest block of each cause, the worst cause first, in words."""
+        several = [one for one in self.departures if one.witness]
+        if len(several) < 2:
+            return (self.witness,) if self.witness else ()
+        return tuple(f"{one.text}: {one.witness}" for one in several)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of what it follows: profiles, or departures from them."""
+        return tuple(name for one in self.matches for name in one.names) if self.verdict is Verdict.FOLLOWS else ()
+
+    def follows(self, rules: Operation) -> bool:
+        """Are these rules among those that it follows?"""
+        return self.verdict is Verdict.FOLLOWS and any(one.numerics == rules for one in self.matches)
+
+    def to_dict(self) -> dict[str, object]:
+        block = self.witness_block
+        return {
+            "rules": self.rules.to_dict(),
+            "verdict": str(self.verdict),
+            "sentence": self.sentence,
+            "matches": [one.to_dict() for one in self.matches],
+            "nearest": [one.to_dict() for one in self.nearest],
+            "blocks": self.blocks,
+            "normal_blocks": self.normal,
+            "witness": self.witness,
+            "witness_block": block and {str(role): array[0].tolist() for role, array in block.arrays.items()},
+            "causes": dict(self.causes),
+            "departures": [one.to_dict() for one in self.departures],
+            "remarks": list(self.remarks),
+            "pair": list(self.pair),
+        }
+
+
+def is_departure(one: Candidate) -> bool:
+    """Is it no profile, but one with a rule changed?"""
+    return all(" with " in name for name in one.names)
+
+
+NEAREST = 5
+"""Other rules that are named."""
+
+
+def named(matches: Sequence[Candidate]) -> str:
+    """The names of rules that are the same: profiles, and departures from profiles only where there is no profile."""
+    every = [name for one in matches for name in one.names]
+    return " = ".join([name for name in every if " with " not in name] or every)

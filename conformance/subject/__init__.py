@@ -1,0 +1,1 @@
+"""Functions to identify: Python, shared libraries, and their replies."""

@@ -1,0 +1,1 @@
+"""Conformance vectors: blocks with their exact results."""

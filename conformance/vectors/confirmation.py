@@ -1,0 +1,38 @@
+"""Conformance vectors against hardware: the Verilated design of a configuration must give every result."""
+
+from __future__ import annotations
+
+from ...hdl import CONFIGURATIONS, verilog
+from ...host.files import sha256
+from ...sim.check.scoreboard import Scoreboard
+from ...sim.operations import supplied
+from ...sim.run.tools import verilator_version
+from ...sim.run.verilated import driver_of
+from .vectors import VectorSet
+
+
+class Disagreement(Exception):
+    """The hardware gives other results than the exact model: one of them is wrong."""
+
+
+def confirmed(vectors: VectorSet) -> dict[str, object]:
+    """What gives the same results: the design, the simulator, and of how many blocks.
+
+    Raises `Disagreement` where a block differs, `ToolMissing` where Verilator or the C++ compiler is missing, and
+    ValueError for rules that hardware does not have.
+    """
+    config = CONFIGURATIONS[vectors.rules.name](vectors.rules)
+    text, board = verilog(config, "dut"), Scoreboard(config)
+    given = supplied(config, vectors.given).in_mode(0)
+    board.compare("vectors", vectors.rules, given, vectors.expected, driver_of(text, "dut", config)(given))
+    if not board.passed:
+        raise Disagreement(
+            f"{board.mismatched_blocks} of {board.blocks} blocks are converted otherwise by the Verilog\n"
+            + "\n".join(board.mismatches)
+        )
+    return {
+        "configuration": config.config_id,
+        "verilog_sha256": sha256(text),
+        "simulator": f"Verilator {verilator_version()}",
+        "blocks": board.blocks,
+    }

@@ -1,0 +1,340 @@
+"""Conformance vectors: blocks in categories, with what the exact model makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from ...models.arrays.block_array import code_values
+from ...models.arrays.source import narrow
+from ...sim.operations import drawn, golden, of
+from ...sim.transactions import Transactions, data_ports, word
+from ...spec import E8M0, Cast, Decode, Encode, FloatFormat, Nvfp4Decode, Nvfp4Encode, Port, Role
+from .. import tensors
+from ..identify.exact_results import exact_results
+
+SIZES = ("small", "full")
+RANDOM_BLOCKS = {"small": 400, "full": 4096}
+WEIGHT_BLOCKS = {"small": 400, "full": 2048}
+OF_EACH = 500
+"""Blocks of each category in a small set, beside those that every scale and code needs."""
+SEVERAL = 1 << 16
+"""Directed blocks at most; of more, an even choice."""
+
+
+class Category(StrEnum):
+    """What a block is for. A block of several categories is in the first of: weights, special, boundary, subnormal,
+    tie, corner, random.
+    """
+
+    RANDOM = "random"
+    CORNER = "corner"
+    """Directed blocks: zeros, largest numbers, single bits, numbers far apart; of a decoder scales with codes."""
+    BOUNDARY = "boundary"
+    """Numbers at and beside the boundaries of scales and codes."""
+    TIE = "tie"
+    """A number lies halfway between two codes of the result."""
+    SUBNORMAL = "subnormal"
+    """A number that is subnormal enters or leaves."""
+    SPECIAL = "special"
+    """NaN or Inf enters or leaves."""
+    WEIGHTS = "weights"
+    """Blocks of real FP32 weights, or codes that OCP's rules make of them."""
+
+
+OF_KIND = {
+    "pairs": Category.CORNER,
+    "corner": Category.CORNER,
+    "distance": Category.CORNER,
+    "all": Category.BOUNDARY,
+    "boundary": Category.BOUNDARY,
+    "nearest": Category.BOUNDARY,
+    "ties": Category.TIE,
+}
+"""The kinds of stimuli of which sets are made."""
+
+TENSORS_OF = {Category.CORNER: 60, Category.BOUNDARY: 90}
+"""Tensors of these in a small set at most; one block of a tensor is a corner."""
+
+SHORT = 16
+"""Bits of a source of which a set has all patterns."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorSet:
+    """Transactions of an operation with what must leave."""
+
+    rules: Any
+    """The operation."""
+    size: str
+    seed: int
+    given: Transactions
+    expected: Transactions
+    """By rational arithmetic."""
+    categories: np.ndarray
+    """(n,) numbers of `Category`, in its order."""
+    tensors: np.ndarray | None = None
+    """(n,) which tensor a block is of, where a tensor has a scale."""
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    @property
+    def ports(self) -> list[tuple[Port, np.ndarray]]:
+        """The ports with their words, (n, lanes): those through which blocks enter first."""
+        sides = (("input", self.given), ("output", self.expected))
+        return [(port, side[port.role]) for way, side in sides for port in data_ports(self.rules.ports, way)]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Blocks of each category that there is."""
+        numbers = np.bincount(self.categories, minlength=len(Category)).tolist()
+        return {str(category): count for category, count in zip(Category, numbers) if count}
+
+
+def distinct(ports: Iterable[tuple[Port, np.ndarray]]) -> dict[str, int]:
+    """How many different words each port has."""
+    return {port.name: len(np.unique(words)) for port, words in ports}
+
+
+def least_distinct(port: Port) -> int:
+    """The different words that a set must have at a port: a quarter of the codes that there are, up to 256. A set of
+    zeros, or of numbers that all saturate, has fewer.
+    """
+    return 1 if port.role in CONSTANTS else min(1 << port.bits, 1024) // 4
+
+
+CONSTANTS = (Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT, Role.TENSOR_AMAX, Role.TENSOR_SCALE)
+"""What a tensor has, not a block."""
+
+
+def made(rules: Any, weights: np.ndarray, *, size: str = "small", seed: int = 0) -> VectorSet:
+    """The set of an operation.
+
+    Parameters
+    ----------
+    rules : `Encode`, `Decode`, `Cast`, `Nvfp4Encode` or `Nvfp4Decode`
+    weights : (n,) float32 numbers of real tensors
+    size : small, a few thousand blocks, or full, all directed blocks
+    seed : of random blocks and of choices
+
+    Raises
+    ------
+    ValueError
+        for another size, and an operation without an exact model
+    """
+    if size not in SIZES:
+        raise ValueError(f"a set is {' or '.join(SIZES)}, not {size!r}")
+    if rules.name not in MADE:
+        raise ValueError(f"there are no vectors of {rules.name}: known are {', '.join(MADE)}")
+    numbers = np.ascontiguousarray(weights, np.float32).reshape(-1)
+    return MADE[rules.name](rules, numbers, size, seed)
+
+
+def _blocks(rules: Any, weights: np.ndarray, size: str, seed: int) -> VectorSet:
+    """Of blocks that do not depend on one another."""
+    parts = list(_pool(rules, weights, size, seed))
+    given = drawn(rules, Transactions.joined(blocks for _, blocks in parts), seed)
+    origins = np.repeat([_number(category) for category, _ in parts], [len(blocks) for _, blocks in parts])
+    # what is chosen may be told by the fast model: what is expected is by the exact one
+    quick = golden(rules, given)
+    categories = _categories(rules, given, quick, origins)
+    if size == "small":
+        rows = _chosen(rules, given, quick, categories, seed)
+        given, categories = given.rows(rows), categories[rows]
+    return VectorSet(
+        rules=rules, size=size, seed=seed, given=given, expected=exact_results(rules, given), categories=categories
+    )
+
+
+def _tensors(rules: Nvfp4Encode, weights: np.ndarray, size: str, seed: int) -> VectorSet:
+    """Of whole tensors of `tensors.BLOCKS_OF_TENSOR` blocks, whose largest magnitude is a constant of each."""
+    length = tensors.BLOCKS_OF_TENSOR
+    parts = [
+        (Category.CORNER, tensors.corners(rules, seed)),
+        (Category.BOUNDARY, tensors.boundaries(rules, seed)),
+        (Category.RANDOM, tensors.usual(rules, seed, RANDOM_BLOCKS[size])),
+        (Category.WEIGHTS, _of_weights(rules, weights, WEIGHT_BLOCKS[size] // length * length)),
+    ]
+    if size == "small":
+        parts = [
+            (category, _few_tensors(blocks, length, TENSORS_OF[category]) if category in TENSORS_OF else blocks)
+            for category, blocks in parts
+        ]
+    given = tensors.with_constants(rules, Transactions.joined(blocks for _, blocks in parts))
+    given = drawn(rules, given, seed)
+    origins = np.repeat([_number(category) for category, _ in parts], [len(blocks) for _, blocks in parts])
+    expected = exact_results(rules, given)
+    return VectorSet(
+        rules=rules,
+        size=size,
+        seed=seed,
+        given=given,
+        expected=expected,
+        categories=_categories(rules, given, expected, origins),
+        tensors=np.arange(len(given)) // length,
+    )
+
+
+def _few_tensors(blocks: Transactions, length: int, most: int) -> Transactions:
+    count = len(blocks) // length
+    chosen = np.linspace(0, count - 1, min(most, count)).astype(int)
+    return blocks.rows((chosen[:, None] * length + np.arange(length)).reshape(-1))
+
+
+MADE = {
+    "encode": _blocks,
+    "decode": _blocks,
+    "cast": _blocks,
+    "two_level_encode": _tensors,
+    "two_level_decode": _blocks,
+}
+"""By the name of an operation."""
+
+
+def _number(category: Category) -> int:
+    return list(Category).index(category)
+
+
+def _pool(rules: Any, weights: np.ndarray, size: str, seed: int) -> Iterator[tuple[Category, Transactions]]:
+    """All blocks from which a set is chosen, by where they come from."""
+    know = of(rules)
+    for kind, category in OF_KIND.items():
+        too_many = isinstance(rules, Cast) and kind == "all" and rules.source.bits > SHORT
+        if kind in know.kinds and not too_many:
+            for _, parts in know.stimuli(rules, kind, 0, seed):
+                yield category, _positive(_spread(Transactions.joined(parts), SEVERAL))
+    yield Category.RANDOM, _positive(know.random(rules, RANDOM_BLOCKS[size], seed))
+    yield Category.WEIGHTS, _of_weights(rules, weights, WEIGHT_BLOCKS[size])
+
+
+def _spread(blocks: Transactions, most: int) -> Transactions:
+    return blocks.rows(np.linspace(0, len(blocks) - 1, min(most, len(blocks))).astype(int))
+
+
+def _positive(blocks: Transactions) -> Transactions:
+    """The scale of a tensor is no negative number."""
+    words = blocks.get(Role.TENSOR_SCALE)
+    return blocks if words is None else blocks.with_arrays({Role.TENSOR_SCALE: words & np.uint32(0x7FFFFFFF)})
+
+
+def _of_weights(rules: Any, weights: np.ndarray, most: int) -> Transactions:
+    """Blocks of the weights, of all parts of them, or what enters a decoder of them."""
+    lanes = rules.block_size
+    count = min(most, len(weights) // lanes)
+    rows = np.linspace(0, len(weights) // lanes - 1, count).astype(int)
+    blocks = weights[: len(weights) // lanes * lanes].reshape(-1, lanes)[rows]
+    entering = next(port for port in data_ports(rules.ports, "input") if port.role is not Role.RANDOM)
+    if isinstance(rules, Decode):
+        return _left(Encode(block=rules.block), blocks, rules)
+    if isinstance(rules, Nvfp4Decode):
+        encoder = Nvfp4Encode(block=rules.block)
+        made_of = _left(encoder, blocks, rules)
+        g = np.full((count, 1), np.float32(1 / 256).view(np.uint32))
+        return made_of.with_arrays({Role.TENSOR_SCALE: g}) if _has(rules, Role.TENSOR_SCALE) else made_of
+    if isinstance(rules, Cast) and rules.is_back:
+        codes = (np.ascontiguousarray(blocks).view(np.uint32) >> 8) % np.uint32(1 << entering.bits)
+        return Transactions({entering.role: codes.astype(word(entering))})
+    patterns = narrow(np.ascontiguousarray(blocks).view(np.uint32), rules.source)
+    return Transactions({entering.role: np.ascontiguousarray(patterns).view(word(entering))})
+
+
+def _has(rules: Any, role: Role) -> bool:
+    return any(port.role is role for port in rules.ports)
+
+
+def _left(encoder: Any, blocks: np.ndarray, rules: Any) -> Transactions:
+    """Scales and codes of blocks, as the ports of a decoder take them."""
+    given = of(encoder).of_tensor
+    assert given is not None
+    found = golden(encoder, given(encoder, np.ascontiguousarray(blocks).view(np.uint32)))
+    words = {port.role: word(port) for port in rules.ports if port.role in found.arrays}
+    return Transactions({role: found[role].astype(dtype) for role, dtype in words.items()})
+
+
+def _chosen(rules: Any, given: Transactions, quick: Transactions, categories: np.ndarray, seed: int) -> np.ndarray:
+    """The rows of a small set: for each scale and each code the first block that has it, and so many of each category
+    by chance.
+    """
+    mixed = np.random.default_rng(seed).permutation(len(given))
+    rows: set[int] = set()
+    for port in rules.ports:
+        if port.role in (Role.SCALE, Role.CODES):
+            words = (given if port.direction == "input" else quick)[port.role][mixed]
+            _, first = np.unique(words, return_index=True)
+            rows.update(mixed[first // words.shape[1]].tolist())
+    for category in range(len(Category)):
+        rows.update(mixed[categories[mixed] == category][:OF_EACH].tolist())
+    return np.array(sorted(rows))
+
+
+def _categories(rules: Any, given: Transactions, left: Transactions, origins: np.ndarray) -> np.ndarray:
+    """(n,) the category of each block."""
+    found = origins.copy()
+    for category, is_of in (
+        (Category.TIE, _ties(rules, given, left)),
+        (Category.SUBNORMAL, _any(rules, given, left, _is_subnormal)),
+        (Category.SPECIAL, _any(rules, given, left, _is_special)),
+    ):
+        # all that is directed of a cast is at boundaries
+        kept = [Category.WEIGHTS]
+        kept += [Category.BOUNDARY] if category is not Category.SPECIAL and not isinstance(rules, Cast) else []
+        found[is_of & ~np.isin(origins, list(map(_number, kept)))] = _number(category)
+    return found
+
+
+def _any(rules: Any, given: Transactions, left: Transactions, holds: Any) -> np.ndarray:
+    """(n,) where something holds for a word that enters or leaves: numbers, scales and codes with their formats."""
+    found = np.zeros(len(given), bool)
+    for way, side in (("input", given), ("output", left)):
+        for port in data_ports(rules.ports, way):
+            format = port.format
+            if isinstance(format, FloatFormat) and port.role not in CONSTANTS:
+                found |= holds(side[port.role], format).any(axis=1)
+    return found
+
+
+def _is_special(words: np.ndarray, format: FloatFormat) -> np.ndarray:
+    if format.bits <= 10:
+        kinds = np.array([format.decode(code).kind != "finite" for code in range(1 << format.bits)])
+        return kinds[words]
+    return (words & np.array(format.inf_field, words.dtype)) == format.inf_field
+
+
+def _is_subnormal(words: np.ndarray, format: FloatFormat) -> np.ndarray:
+    if format.bits <= 10 and not (format.signed and format.bits > 8):
+        return np.zeros(words.shape, bool)  # codes of elements are subnormal all the time
+    magnitudes = words & np.array(format.magnitude_mask, words.dtype)
+    return (magnitudes > 0) & (magnitudes >> format.man_bits == 0)
+
+
+def _ties(rules: Any, given: Transactions, left: Transactions) -> np.ndarray:
+    """(n,) where a number is halfway between two neighbouring values of the result. Under two levels of scales numbers
+    are rounded before, and no block is called so.
+    """
+    none = np.zeros(len(given), bool)
+    if isinstance(rules, Encode):
+        element, numbers = rules.block.element, _values(rules.source, given[Role.NUMBERS])
+        exponents = left[Role.SCALE].astype(int) - E8M0.bias
+    elif isinstance(rules, Cast) and not rules.is_back and rules.destination.bits <= 10:
+        port = next(port for port in data_ports(rules.ports, "input") if port.role is not Role.RANDOM)
+        element, numbers = rules.destination, _values(rules.source, given[port.role])
+        exponents = np.zeros((len(given), 1), int)
+    else:
+        return none
+    values = np.unique(np.abs(code_values(element)[np.isfinite(code_values(element))]).astype(np.float64))
+    halves = (values[1:] + values[:-1]) / 2
+    with np.errstate(all="ignore"):
+        return np.asarray(np.isin(np.abs(np.ldexp(numbers, -exponents)), halves).any(axis=1))
+
+
+def _values(source: FloatFormat, words: np.ndarray) -> np.ndarray:
+    """The numbers of patterns, in binary64, which has all of them."""
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        if source.name == "bf16":
+            return (words.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
+        return np.ascontiguousarray(words).view(f"f{words.dtype.itemsize}").astype(np.float64)

@@ -1,0 +1,1 @@
+"""Reports of an exploration: HTML, tables, plots."""

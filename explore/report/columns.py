@@ -1,0 +1,174 @@
+"""The columns of a report: what stands above them, how their figures are printed, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of figures: its key in a row, its heading, what it means, how a figure is printed, and which figures are
+    better.
+    """
+
+    key: str
+    name: str
+    meaning: str
+    form: str = ",.0f"
+    factor: float = 1
+    """From the unit of the row to that of the heading."""
+    better: int = -1
+    """-1 less, 1 more, 0 neither."""
+    is_further: bool = False
+    """Shown when further figures are asked for, unless it is an objective of the sweep."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A column of texts, and what else it is good for."""
+
+    key: str
+    name: str
+    rank: int | None = None
+    """What a colour or a marker may stand for, best first; None of a column that they never stand for."""
+    named: bool = False
+    """Its values say little without the heading."""
+    built: bool = False
+    """Two entries of the ablation may differ by it, beside their clause."""
+
+
+COLUMNS_OF_TEXT = (
+    Text("format", "Format", 2),
+    Text("target", "Target", 15),
+    Text("profile", "Profile"),
+    Text("source", "Source", 11, built=True),
+    Text("destination", "Destination", 16),
+    Text("block_size", "Block size", 12, named=True, built=True),
+    Text("scale_rule", "Scale rule", 0),
+    Text("scale_reading", "Scale byte", 17, named=True),
+    Text("rounding", "Rounding", 1),
+    Text("random_bits", "Random bits", 14, named=True, built=True),
+    Text("specials", "NaN and Inf", 7, named=True),
+    Text("input_subnormals", "Input subnormals", 8, named=True),
+    Text("element_subnormals", "Element subnormals", 9, named=True),
+    Text("subnormals", "Subnormal results", 18, named=True),
+    Text("overflow", "Overflow", 10, named=True),
+    Text("nan", "NaN", 19, named=True),
+    Text("nan_substitute", "NaN of a format without it", 20, named=True),
+    Text("zero", "Zero", 21, named=True),
+    Text("negative", "Below zero", 22, named=True),
+    Text("underflow", "Underflow", 23, named=True),
+    Text("amax", "Maximum", 4),
+    Text("amax_key", "Key of the maximum", 5),
+    Text("quantizer", "Quantizer", 3),
+    Text("lane", "Lane", 24),
+    Text("structure", "Structure", 6),
+    Text("order", "Order", 25, named=True),
+    Text("four_over_six", "4 over 6", 26, named=True),
+    Text("form", "Form", 27, named=True),
+    Text("registered_after", "Registers after", 13, named=True, built=True),
+)
+"""Every rule and choice of a point, in the order of the tables. No other file of the report lists them."""
+
+TEXTS = {column.key: column.name for column in COLUMNS_OF_TEXT}
+"""Headings by key."""
+GROUPS = tuple(column.key for column in sorted(COLUMNS_OF_TEXT, key=lambda c: c.rank or 0) if column.rank is not None)
+"""What a colour or a marker may stand for, best first."""
+NAMED = {column.key for column in COLUMNS_OF_TEXT if column.named}
+BUILT = [column.key for column in COLUMNS_OF_TEXT if column.built]
+
+SHARE = "Share of the non-zero finite numbers that"
+FIGURES = (
+    Column("luts", "LUTs", "Look-up tables of the whole converter, mapped to the target."),
+    Column("levels", "Levels", "LUT, multiplexer and carry cells on the longest path between ports or flip-flops."),
+    Column(
+        "delay_ps", "Delay, ns", "Estimate of the longest path by the delays of its cells, without wires.", ".2f", 1e-3
+    ),
+    Column(
+        "sqnr_db",
+        "SQNR, dB",
+        "Signal to quantization noise ratio: 10 log₁₀ of Σx² / Σ(y − x)², over the numbers x given and what "
+        "they became, y, where both are finite; ∞ without noise, which is null in JSON.",
+        ".2f",
+        1,
+        1,
+    ),
+    Column(
+        "fmax_mhz",
+        "Fmax, MHz",
+        "Largest clock frequency between registers after place and route: the median over the seeds.",
+        ".1f",
+        better=1,
+    ),
+    Column("fmax_lowest_mhz", "Fmax lowest, MHz", "Frequency with the worst seed.", ".1f", better=1, is_further=True),
+    Column("fmax_highest_mhz", "Fmax highest, MHz", "Frequency with the best seed.", ".1f", better=1, is_further=True),
+    Column("blocks_per_s", "Blocks, millions/s", "One block a cycle at the median Fmax.", ".1f", 1e-6, 1),
+    Column(
+        "gbytes_per_s",
+        "Throughput, GB/s",
+        "Numbers that enter at that rate, or leave a decoder; 10⁹ bytes.",
+        ".2f",
+        1,
+        1,
+    ),
+    Column("latency_cycles", "Latency, cycles", "Clock cycles from input to output; 0 without registers."),
+    Column("carries", "Carries", "Carry cells.", is_further=True),
+    Column("muxes", "Muxes", "Multiplexers behind LUTs.", is_further=True),
+    Column("ffs", "FFs", "Flip-flops.", is_further=True),
+    Column(
+        "logic_cells",
+        "Logic cells",
+        "Estimate of the physical sites (LCs) that LUTs and carries fill; none for targets without one.",
+        is_further=True,
+    ),
+    Column("pnr_seeds", "Seeds", "Runs of place and route.", better=0, is_further=True),
+    Column(
+        "max_relative_error",
+        "Largest error\N{NO-BREAK SPACE}/ block\N{NO-BREAK SPACE}maximum",
+        "Largest |y − x| of a block over the largest |x| of that block; of decoders and casts of a number by itself.",
+        ".3g",
+        is_further=True,
+    ),
+    Column("differing", "Differing, %", f"{SHARE} became another value; of decoders and casts.", ".3g", 100),
+    Column(
+        "saturated",
+        "Saturated, %",
+        f"{SHARE} lie beyond the largest magnitude that their result can have.",
+        ".3g",
+        100,
+        is_further=True,
+    ),
+    Column("flushed", "Flushed, %", f"{SHARE} became zero.", ".3g", 100, is_further=True),
+    Column("lost", "Lost, %", f"{SHARE} became NaN or infinite.", ".3g", 100),
+    Column(
+        "mean_bias",
+        "Mean bias",
+        "Of magnitudes, (Σ|y| − Σ|x|) / Σ|x|: above 0 where numbers have become larger.",
+        ".3g",
+        better=0,
+        is_further=True,
+    ),
+)
+NAMES = TEXTS | {column.key: column.name for column in FIGURES}
+ALWAYS = {"luts", "sqnr_db"}
+"""Columns that stay even if they are the same in all points: axes that the page may open with."""
+
+
+def varies(rows: Sequence[dict], key: str) -> bool:
+    return len({row.get(key) for row in rows}) > 1
+
+
+def known_figures(rows: Sequence[dict]) -> list[Column]:
+    """The figures that some row has; that of lost numbers only where any are."""
+    return [
+        column
+        for column in FIGURES
+        if any(row.get(column.key) is not None and (row[column.key] or column.key != "lost") for row in rows)
+    ]
+
+
+def shown_figures(rows: Sequence[dict]) -> list[Column]:
+    """The figures that tell points apart."""
+    known = known_figures(rows)
+    return [column for column in FIGURES if column.key in ALWAYS or (column in known and varies(rows, column.key))]

@@ -1,0 +1,195 @@
+"""Points in a plane: what colour and marker stand for, the front of the points shown, ticks, and the scatter as
+an SVG.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from ...spec import Decode
+from ..pareto import staircase
+from .columns import GROUPS
+
+COLOURS = ("#1b55d6", "#e2620d", "#0b9468", "#b84aa6", "#151a2d", "#6b4a00", "#9a6bea", "#5f6670")
+"""On white at least 3.5 to 1, and apart from each other under protanopia, deuteranopia and tritanopia."""
+
+DARK = ("#5f9bff", "#c98f1f", "#3fdc94", "#e8619f", "#e4f4f6", "#f2e14c", "#8a68ff", "#e0534f")
+"""The same for dark screens."""
+
+MARKERS = {
+    "o": "M4.5 0A4.5 4.5 0 1 1-4.5 0A4.5 4.5 0 1 1 4.5 0Z",
+    "s": "M-4-4H4V4H-4Z",
+    "^": "M0-5.2L5 3.8H-5Z",
+    "D": "M0-5.6L5.6 0L0 5.6L-5.6 0Z",
+    "v": "M0 5.2L5-3.8H-5Z",
+    "P": "M-1.8-5.2H1.8V-1.8H5.2V1.8H1.8V5.2H-1.8V1.8H-5.2V-1.8H-1.8Z",
+    "X": "M-5-2.6L-2.6-5L0-2.4L2.6-5L5-2.6L2.4 0L5 2.6L2.6 5L0 2.4L-2.6 5L-5 2.6L-2.4 0Z",
+}
+"""matplotlib's letter of a marker -> the same as an SVG path around the origin, all of about one area."""
+
+LINES = 4
+"""Kinds of lines, for fronts; report.html says how they are dashed."""
+
+WIDTH, HEIGHT = 860, 460
+LEFT, RIGHT, TOP, BOTTOM = 60, 18, 34, 46
+"""Of the drawing without JavaScript, in units of the SVG; report.html draws with the same margins."""
+
+
+STEP, SPAN = 9, 45
+"""Units of the drawing between marks of points that coincide, and from the first of them to the last at most."""
+
+
+def side_by_side(places: Sequence[tuple[float, float]]) -> list[float]:
+    """How far to the right of its place each point is drawn, so that none hides another one.
+
+    >>> side_by_side([(1, 2), (1, 2), (3, 4)])
+    [-4.5, 4.5, 0.0]
+    """
+    found = [0.0] * len(places)
+    for place, number in Counter(places).items():
+        step = min(STEP, SPAN / (number - 1)) if number > 1 else 0
+        for k, i in enumerate(i for i, other in enumerate(places) if other == place):
+            found[i] = (k - (number - 1) / 2) * step
+    return found
+
+
+def values(rows: Iterable[dict], key: str) -> list:
+    """The different values of a column that are there, in order of appearance."""
+    return list(dict.fromkeys(row[key] for row in rows if row.get(key) is not None))
+
+
+def encoding(rows: Sequence[dict], keys: Sequence[str] = GROUPS) -> tuple[str | None, str | None]:
+    """The columns that colour and marker stand for, both the same where only one varies; None where none does.
+
+    Colour is the first of ``keys`` that varies, with no more values than there are markers; the marker is the rounding
+    if that varies, else the next column. Random bits that follow from the rounding tell no more than it does.
+    """
+    few = [key for key in keys if 1 < len(values(rows, key)) <= len(MARKERS)]
+    if len({(row.get("rounding"), row.get("random_bits")) for row in rows}) == len(values(rows, "rounding")):
+        few = [key for key in few if key != "random_bits"]
+    colour = next((key for key in few if key != "rounding"), "rounding" if few else None)
+    marker = "rounding" if "rounding" in few else next((key for key in few if key != colour), colour)
+    return colour, marker
+
+
+def indices(rows: Sequence[dict], key: str | None) -> list[int]:
+    """Which colour or marker each row has: the place of its value among the values of the column."""
+    places = {value: i for i, value in enumerate(values(rows, key))} if key else {}
+    return [places.get(row.get(key), 0) for row in rows]
+
+
+def upright(rows: Sequence[dict]) -> tuple[str, int]:
+    """The column that LUTs are drawn against, and 1 if more of it is better, -1 if less: SQNR.
+
+    But of decoders, most of which lose nothing, the share of numbers that differ; and levels where SQNR is the same in
+    all rows, as in a sweep of micro-architectures.
+    """
+    if values(rows, "operation") == [Decode.name] and len(values(rows, "differing")) > 1:
+        return "differing", -1
+    return ("levels", -1) if len(values(rows, "sqnr_db")) <= 1 < len(values(rows, "levels")) else ("sqnr_db", 1)
+
+
+def plottable(row: dict, up: str) -> bool:
+    """Whether a row has finite figures for both axes."""
+    return all(row[key] is not None and math.isfinite(row[key]) for key in ("luts", up))
+
+
+def drawable(rows: Sequence[dict]) -> list[dict]:
+    """The points that have a place in a plot; those that failed have no figures."""
+    up, _ = upright(rows)
+    return [row for row in rows if plottable(row, up)]
+
+
+def ticks(low: float, high: float, count: int) -> list[float]:
+    """About ``count`` round numbers between the two.
+
+    >>> ticks(1654, 3213, 5)
+    [2000.0, 2500.0, 3000.0]
+    """
+    rough = (high - low) / count
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
+    return [round(i * step, 12) for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def swatch(colour: int | None, marker: int | None) -> str:
+    """A mark for a legend, as an SVG of its own; without a marker a bar, and without a colour grey."""
+    name = "plain" if colour is None else f"c{colour}"
+    path = "M-7-3.5H7V3.5H-7Z" if marker is None else [*MARKERS.values()][marker]
+    return f'<svg class="swatch {name}" viewBox="-7 -7 14 14" aria-hidden="true"><path d="{path}"/></svg>'
+
+
+def line_swatch(number: int) -> str:
+    """A piece of the line of a front for a legend."""
+    return (
+        '<svg class="swatch long-swatch" viewBox="0 0 28 14" aria-hidden="true">'
+        f'<path class="line l{number % LINES}" d="M0 7H28"/></svg>'
+    )
+
+
+def scatter(rows: Sequence[dict], titles: Sequence[str], labels: tuple[str, str], group: str = "target") -> str:
+    """The body of an SVG of WIDTH by HEIGHT: LUTs against what ``upright`` says, with a front for each value of
+    ``group``.
+
+    Every row has a mark with its number in ``data-i`` and its title, where a pointer without JavaScript finds it; rows
+    without either figure have one that is not shown. Those of the sweep's front are drawn last, on top.
+    """
+    colours, markers = (indices(rows, key) for key in encoding(rows))
+    up, better = upright(rows)
+    points = {i: (row["luts"], row[up]) for i, row in enumerate(rows) if plottable(row, up)}
+    (x_low, x_high), (y_low, y_high) = (_domain([point[axis] for point in points.values()]) for axis in (0, 1))
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return (
+            round(LEFT + (x - x_low) / (x_high - x_low) * (WIDTH - LEFT - RIGHT), 1),
+            round(HEIGHT - BOTTOM - (y - y_low) / (y_high - y_low) * (HEIGHT - TOP - BOTTOM), 1),
+        )
+
+    axes = []
+    for x in ticks(x_low, x_high, 8):
+        at = place(x, y_low)[0]
+        axes.append(
+            f'<path d="M{at} {TOP}V{HEIGHT - BOTTOM}"/>'
+            f'<text x="{at}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{x:,g}</text>'
+        )
+    for y in ticks(y_low, y_high, 6):
+        at = place(x_low, y)[1]
+        axes.append(
+            f'<path d="M{LEFT} {at}H{WIDTH - RIGHT}"/><text x="{LEFT - 7}" y="{at + 4}" text-anchor="end">{y:,g}</text>'
+        )
+    axes.append(
+        f'<text class="label" id="across" x="{WIDTH - RIGHT}" y="{HEIGHT - 8}" '
+        f'text-anchor="end">{escape(labels[0])}</text>'
+        f'<text class="label" id="up" x="8" y="16">{escape(labels[1])}</text>'
+    )
+    lines = []
+    for number, value in enumerate(values(rows, group)):
+        best = [
+            place(*point) for point in staircase((points[i] for i in points if rows[i].get(group) == value), better)
+        ]
+        steps = "".join(f"H{x}V{y}" if n else f"M{x} {y}" for n, (x, y) in enumerate(best))
+        lines.append(f'<path class="line l{number % LINES}" d="{steps}"/>')
+    places = {i: place(*point) for i, point in points.items()}
+    aside = dict(zip(places, side_by_side([*places.values()]), strict=True))
+    marks = []
+    for i, row in sorted(enumerate(rows), key=lambda item: bool(item[1]["pareto"])):
+        style = f"c{colours[i]}" + (" front" if row["pareto"] else "")
+        where = '" display="none"'
+        if i in points:
+            where = f'translate({round(places[i][0] + aside[i], 1)} {places[i][1]})"'
+        path = [*MARKERS.values()][markers[i]]
+        marks.append(
+            f'<path class="{style}" data-i="{i}" d="{path}" transform="{where}>'
+            f"<title>{escape(titles[i])}</title></path>"
+        )
+    return f'<g id="axes">{"".join(axes)}</g><g id="line">{"".join(lines)}</g><g id="marks">{chr(10).join(marks)}</g>'
+
+
+def _domain(numbers: Sequence[float]) -> tuple[float, float]:
+    """From a little below the smallest to a little above the largest."""
+    low, high = min(numbers, default=0), max(numbers, default=1)
+    margin = (high - low) * 0.05 or abs(high) * 0.05 or 1
+    return low - margin, high + margin

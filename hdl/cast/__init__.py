@@ -1,0 +1,1 @@
+"""Casts of single numbers."""

@@ -1,0 +1,68 @@
+"""Casts of one number, or of several side by side."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from amaranth.hdl import Module
+
+from ...spec import Cast, FloatFormat
+from ..config.boundaries import cast_stages
+from ..config.build import CastConfig, CastHardwareFields, cast_config
+from ..emission.modules import instantiated
+from ..primitives.pipeline import Pipeline
+from ..primitives.register import Stage
+from .number import NumberCast
+
+
+class Caster(Pipeline[CastConfig]):
+    """Cast the numbers of a word, each by itself; combinational, unless ``registered_after`` names stage boundaries, at
+    which there are registers then, with the handshake of `BlockConverter`.
+
+    Parameters
+    ----------
+    config, profile, fields : the cast, as `hdl.cast_config` takes it
+
+    Raises
+    ------
+    TypeError, ValueError
+        those of `hdl.cast_config`
+
+    Ports
+    -----
+    x, p : in, the numbers of a cast, or the codes of the way back, element 0 in the low bits
+    random : in, ``random_bits`` for each number, those of element 0 in the low bits; under stochastic rounding
+    p, y : out, the codes of a cast, or the numbers of the way back, element 0 in the low bits
+    i_valid, o_ready : in; with registers
+    i_ready, o_valid : out; with registers
+    """
+
+    def __init__(
+        self,
+        config: str | FloatFormat | Cast | CastConfig,
+        profile: str | None = None,
+        **fields: Unpack[CastHardwareFields],
+    ) -> None:
+        self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
+        super().__init__(cast_config(config, profile, **fields))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        rules = self.config.numerics
+        entering, *_, leaving = rules.ports
+        now = Stage(m, self, control=(entering.name, "random")).crossed("input")
+        lanes = [NumberCast(self.config) for _ in range(rules.lanes)]
+        for number, lane in enumerate(lanes):
+            m.submodules[f"number_{number}"] = instantiated(lane, platform)
+            self.tell(m, now, lane)
+            m.d.comb += lane.x.eq(now.control[entering.name].word_select(number, entering.bits))
+            if rules.random_bits:
+                m.d.comb += lane.random.eq(now.random.word_select(number, rules.random_bits))
+        for boundary in cast_stages(self.config):  # the lanes have what they need
+            now = now.crossed(boundary, control=())
+        now = now.crossed("output", control=(), **{f"result_{number}": lane.y for number, lane in enumerate(lanes)})
+        for number, result in enumerate(now.values.values()):
+            m.d.comb += getattr(self, leaving.name).word_select(number, leaving.bits).eq(result)
+        if self.config.latency:
+            self.handshake(m)
+        return m

@@ -1,0 +1,1 @@
+"""Hardware configurations: an operation, a micro-architecture, and the stages that have registers."""

@@ -1,0 +1,300 @@
+"""Micro-architectures: named alternatives that give the same bits, and what each can make."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self, TypedDict
+
+from ...spec import (
+    FP32,
+    LAYOUTS,
+    Decode,
+    DecodedNan,
+    DecodedOverflow,
+    Encode,
+    Kind,
+    Rounding,
+    Rule,
+    ScaleReading,
+    Specials,
+    Subnormals,
+)
+from ...spec.catalogue import excerpt, known_name, unknown_name
+from ..decode.factor import EXPONENTS
+from ..encode.threshold import OFFSETS
+
+
+class AmaxKey(Rule):
+    """What the comparator tree compares."""
+
+    REDUCED = "reduced", "the exponent, and one flag bit where the scale rule or the specials need the fraction"
+    MAGNITUDE = "magnitude", "the whole magnitude, as in the FPGA paper; reduced after the tree"
+
+
+class Amax(Rule):
+    """How the largest key of a block is found."""
+
+    COMPARE = "compare", "a tree of two-input comparators, five levels for 32 numbers, as in the FPGA paper"
+    RADIX4 = "radix4", "a tree of nodes that compare four numbers, each with each: half the levels"
+    MSB_FIRST = (
+        "msb_first",
+        "two bits at a time from the top: the largest digit of the lanes still in, then lanes with less drop out",
+    )
+    CARRY_CHAIN = "carry_chain", "msb_first, with the ORs over all lanes on carry chains"
+
+    @classmethod
+    def formerly(cls) -> Mapping[str, str]:
+        return {"fours": cls.RADIX4, "elimination": cls.MSB_FIRST, "chains": cls.CARRY_CHAIN}
+
+
+class Quantizer(Rule):
+    """How an element is quantized."""
+
+    SHIFT = "shift", "align the fraction by a shifter, then round and saturate: any numerics"
+    TABLE = (
+        "table",
+        (
+            "the distance to the top of the block decides everything, and rounding is folded into functions of a few "
+            "bits: one format, of one to three fraction bits or fixed-point of six to eight bits, without random bits"
+        ),
+    )
+
+
+class Structure(Rule):
+    """What synthesis may take apart."""
+
+    FLAT = "flat", "everything: functions may be merged across all borders"
+    KEPT = "kept", "functions of the size of a LUT6 are modules with keep_hierarchy, so that each stays one LUT"
+
+
+class Lane(Rule):
+    """How a lane of a decoder makes its number."""
+
+    SHIFT = "shift", "add the exponents, shift what is subnormal, then round: any rules"
+    TABLES = (
+        "tables",  # not "table": the keys of `SUPPORTS` are told apart by their names
+        (
+            "functions of a few bits, found from what is right for every scale byte and element code: elements of one "
+            "to three fraction bits whose results are not rounded, in FP32 and BF16"
+        ),
+    )
+
+
+class Nvfp4Form(Rule):
+    """How elements are found under two levels of scales."""
+
+    PRODUCT = "product", "a binary32 multiplier in every lane, then the rounding to the element"
+    THRESHOLDS = (
+        "thresholds",
+        "comparisons with a row of thresholds, which is made once for a block of the factor and its reciprocal",
+    )
+    TABLE = (
+        "table",
+        "comparisons with a row of thresholds, which the scale chooses from a table that software writes for a tensor",
+    )
+
+
+class MicroarchitectureFields(TypedDict, total=False):
+    """Fields of `Microarchitecture` by name."""
+
+    amax: str
+    amax_key: str
+    quantizer: str
+    structure: str
+    registered_after: str | list[str] | tuple[str, ...]
+    layout: str
+
+
+class DecoderArchitectureFields(TypedDict, total=False):
+    """Fields of `DecoderArchitecture` by name."""
+
+    lane: str
+    structure: str
+    registered_after: str | list[str] | tuple[str, ...]
+    layout: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Architecture:
+    """How the bits are made. Never changes a bit, and never reaches the models."""
+
+    registered_after: tuple[str, ...] = ()
+    """After which steps there are registers (`boundaries.stages`): names, or one text with commas. A `HardwareConfig`
+    puts them in order. None: hardware without a clock."""
+    layout: str = ""
+    """The dialect of `spec.LAYOUTS` as which blocks stand in the ports; none: element 0 in the low bits, and the scale
+    apart."""
+
+    def __post_init__(self) -> None:
+        if self.layout != "":
+            object.__setattr__(self, "layout", known_name("layout", self.layout, LAYOUTS))
+        names: object = self.registered_after
+        if isinstance(names, str):
+            names = [name.strip() for name in names.split(",")] if names else []
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise TypeError(f"registered_after must be names of stage boundaries, not {excerpt(names)}")
+        object.__setattr__(self, "registered_after", tuple(names))
+
+    @classmethod
+    def from_dict(cls, choices: Mapping[str, Any]) -> Self:
+        """The choices that `to_dict` wrote. Raises ValueError and TypeError for what it cannot have written."""
+        known = [field.name for field in dataclasses.fields(cls)]
+        if unknown := [name for name in choices if name not in known]:
+            raise ValueError(unknown_name("field of microarchitecture", unknown[0], known))
+        return cls(**choices)
+
+    def to_dict(self) -> dict[str, object]:
+        """The choices by name, those that are not the first ones."""
+        registered = {"registered_after": list(self.registered_after)} if self.registered_after else {}
+        return registered | ({"layout": self.layout} if self.layout else {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderArchitecture(Architecture):
+    """That of a decoder."""
+
+    lane: Lane = Lane.SHIFT
+    structure: Structure = Structure.FLAT
+
+    def __post_init__(self) -> None:
+        for name, choice in DECODER_CHOICES.items():
+            object.__setattr__(self, name, choice.named(name, getattr(self, name)))
+        super().__post_init__()
+
+    def to_dict(self) -> dict[str, object]:
+        """What differs from the first choices, which are older than the others."""
+        first = DecoderArchitecture()
+        chosen: dict[str, object] = {
+            name: str(getattr(self, name)) for name in DECODER_CHOICES if getattr(self, name) != getattr(first, name)
+        }
+        return chosen | super().to_dict()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CastArchitecture(Architecture):
+    """That of a cast, which has one form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nvfp4DecoderArchitecture(Architecture):
+    """That of a decoder under two levels of scales, which has one form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HadamardArchitecture(Architecture):
+    """That of a Hadamard transform, which has one form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nvfp4Architecture(Architecture):
+    """That of an encoder under two levels of scales."""
+
+    form: Nvfp4Form = Nvfp4Form.THRESHOLDS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "form", Nvfp4Form.named("form", self.form))
+        super().__post_init__()
+
+    def to_dict(self) -> dict[str, object]:
+        return {"form": str(self.form)} | super().to_dict()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Microarchitecture(Architecture):
+    """That of an encoder."""
+
+    amax_key: AmaxKey = AmaxKey.REDUCED
+    amax: Amax = Amax.COMPARE
+    quantizer: Quantizer = Quantizer.SHIFT
+    structure: Structure = Structure.FLAT
+
+    def __post_init__(self) -> None:
+        for name, choice in CHOICES.items():
+            object.__setattr__(self, name, choice.named(name, getattr(self, name)))
+        if self.amax is not Amax.COMPARE and self.amax_key is AmaxKey.MAGNITUDE:
+            raise ValueError(
+                f"amax {self.amax} works on the reduced key only: whole magnitudes are compared by the tree (compare)"
+            )
+        super().__post_init__()
+
+    def to_dict(self) -> dict[str, object]:
+        """What differs from the first choices, which are older than the others, and the key always."""
+        first = {f.name: f.default for f in dataclasses.fields(self)}
+        chosen = {
+            name: str(getattr(self, name))
+            for name in CHOICES
+            if name == "amax_key" or getattr(self, name) != first[name]
+        }
+        return chosen | super().to_dict()
+
+
+def _tables(modes: tuple[Encode, ...]) -> bool:
+    numerics = modes[0]
+    element = numerics.block.element
+    offset = OFFSETS[numerics.scale_rule](element)
+    if len(modes) > 1 or numerics.random_bits:
+        return False
+    # under rnz all bits of a fraction decide whether it carries into the exponent
+    if numerics.rounding is Rounding.RNZ and element.kind is Kind.FLOAT:
+        return False
+    if numerics.rounding is Rounding.GUARD_HALF_UP and numerics.specials is Specials.TE:  # two different largest codes
+        return False
+    # otherwise numbers would be binades above the top
+    if element.kind is Kind.FIXED:
+        return 6 <= element.bits <= 8 and offset <= element.emax
+    within = element.bias + offset < 1 << element.exp_bits
+    return 1 <= element.man_bits <= 3 and element.exp_bits >= 2 and element.emax >= 0 and within
+
+
+def _decodes_by_tables(modes: tuple[Decode, ...]) -> bool:
+    rules = modes[0]
+    element, to = rules.block.element, rules.destination
+    if element.kind is not Kind.FLOAT or rules.random_bits:
+        return False
+    if not (element.subnormals and 1 <= element.man_bits <= 3 and 2 <= element.exp_bits <= 5):
+        return False
+    if (
+        to.exp_bits != FP32.exp_bits or rules.scale_reading is ScaleReading.FIELD
+    ):  # blocks could be small and large at once
+        return False
+    lowest = EXPONENTS[rules.scale_reading][0] + element.lowest_exponent
+    has_nan = element.max_code < element.magnitude_mask
+    return rules.subnormals is Subnormals.FLUSH or (
+        lowest >= to.lowest_exponent
+        and rules.overflow is DecodedOverflow.INF
+        and (rules.nan is DecodedNan.CANONICAL or (rules.nan is DecodedNan.PAYLOAD and not has_nan))
+    )
+
+
+SUPPORTS: dict[Rule, tuple[Callable[[tuple[Any, ...]], bool], str]] = {
+    Lane.TABLES: (
+        _decodes_by_tables,
+        "tables decode elements of one to three fraction bits and two to five exponent bits to FP32 and BF16, without "
+        "random bits and not under scale_reading field; they need subnormals flush, or overflow inf, nan canonical and "
+        "a format in which no result is rounded",
+    ),
+    Quantizer.TABLE: (
+        _tables,
+        "the table quantizer makes one format, with one to three fraction bits or fixed-point of six to eight bits, "
+        "without random bits and run-time modes; floating-point formats not under the rounding rnz",
+    ),
+}
+"""What an implementation can make: of the numerics of all modes, and in words. Those without an entry make everything,
+and stand in where another cannot."""
+
+
+def supports(choice: Rule, modes: tuple[Encode, ...] | tuple[Decode, ...]) -> bool:
+    """Can this implementation make a converter of these modes?"""
+    return choice not in SUPPORTS or SUPPORTS[choice][0](modes)
+
+
+CHOICES: dict[str, type[Rule]] = {"amax_key": AmaxKey, "amax": Amax, "quantizer": Quantizer, "structure": Structure}
+"""Fields of `Microarchitecture` that are enumerations."""
+
+DECODER_CHOICES: dict[str, type[Rule]] = {"lane": Lane, "structure": Structure}
+"""Those of `DecoderArchitecture`."""
+
+NVFP4_CHOICES: dict[str, type[Rule]] = {"form": Nvfp4Form}
+"""Those of `Nvfp4Architecture`."""

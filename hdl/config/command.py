@@ -1,0 +1,115 @@
+"""How the command line means a configuration: what reports print so that anybody can repeat them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...spec import OTHER_BLOCKS, Cast, Encode, Hadamard, Operation
+from ...spec.profiles.resolve import PROFILES_OF, like
+from .build import (
+    NVFP4_OPERATIONS,
+    CastConfig,
+    ConverterConfig,
+    DecoderConfig,
+    HadamardConfig,
+    HardwareConfig,
+    Nvfp4Config,
+    Nvfp4DecoderConfig,
+)
+from .goals import BEST, decoder_fields_of, fields_of
+
+
+def option_of(operation: Operation) -> str:
+    """The name that ``--op`` has for an operation.
+
+    >>> from mxcast.spec import nvfp4_encoding
+    >>> option_of(nvfp4_encoding("nvfp4"))
+    'encode'
+    """
+    return next((name for name, other in NVFP4_OPERATIONS.items() if other == operation.name), operation.name)
+
+
+def command_line(config: HardwareConfig | Operation, target: str | None = None) -> str:
+    """The arguments by which the command line means this configuration: the profile from which it departs least, and
+    its departures. For rules alone nothing is said of the hardware. Where a ``target`` is given beside them, they say
+    how the hardware departs from what is best for it.
+
+    >>> from mxcast.hdl import cast_config, converter_config, decoder_config
+    >>> command_line(converter_config("e4m3,e5m2", rounding="rtz"))
+    'mxfp8_e4m3,mxfp8_e5m2 --profile ocp --set rounding=rtz'
+    >>> command_line(decoder_config("e5m2", "idma", registered_after="scale"))
+    'mxfp8_e5m2 --op decode --profile idma --set registered_after=scale'
+    >>> command_line(cast_config("e4m3", destination="bf16"))
+    'e4m3 --op cast --profile ocp --set destination=bf16'
+    """
+    if isinstance(config, Operation):
+        return _command((config,), None, {})
+    hardware = HARDWARE[config.numerics.name](config, tuple(BEST) if target is None else (target,))
+    fields = {name: value for name, value in hardware.items() if target is None or name != "target"}
+    return _command(config.modes, config.profile, fields)
+
+
+def _command(modes: Sequence[Operation], own: str | None, hardware: dict[str, str]) -> str:
+    first, known = modes[0], PROFILES_OF[modes[0].name]
+    wanted = first.by_name()
+
+    def departures(profile: str) -> dict[str, object]:
+        usual = _usual(first, profile)
+        return {key: value for key, value in wanted.items() if key != "block" and value != usual.get(key)}
+
+    profile = min([*filter(None, [own]), *known], key=lambda name: len(departures(name)))
+    fields = departures(profile)
+    if "scale_rule" in wanted and len(rules := list(dict.fromkeys(mode.by_name()["scale_rule"] for mode in modes))) > 1:
+        fields["scale_rule"] = ",".join(map(str, rules))
+    operation = "" if option_of(first) == Encode.name else f" --op {option_of(first)}"
+    chosen = [f"--set {key}={value}" for key, value in {**fields, **hardware}.items()]
+    format = first.scalar.name if isinstance(first, Cast) else ",".join(dict.fromkeys(mode.subject for mode in modes))
+    return " ".join([f"{format}{operation} --profile {profile}", *chosen])
+
+
+def _usual(operation: Operation, profile: str) -> dict[str, object]:
+    """The fields that need not be said beside a format and a profile; none where the profile has no such cast."""
+    found = like(operation, profile)
+    if found is None:
+        return {}
+    if isinstance(operation, Hadamard):
+        return found.by_name()
+    if not isinstance(operation, Cast):
+        named = OTHER_BLOCKS.get(str(found.by_name()["block"]))
+        return found.by_name() | {"block_size": 32 if named is None else named.block_size}
+    return found.by_name() | {"lanes": 1} | ({"destination": None} if operation.is_back else {"source": "fp32"})
+
+
+def _of_encoder(config: ConverterConfig, targets: tuple[str, ...]) -> dict[str, str]:
+    return fields_of(config.microarchitecture, config.modes, targets)
+
+
+def _of_decoder(config: DecoderConfig, targets: tuple[str, ...]) -> dict[str, str]:
+    return decoder_fields_of(config.microarchitecture, config.numerics, targets)
+
+
+def _of_one_form(
+    config: CastConfig | Nvfp4Config | Nvfp4DecoderConfig | HadamardConfig, targets: tuple[str, ...]
+) -> dict[str, str]:
+    chosen, usual = config.microarchitecture, type(config.microarchitecture)()
+    fields: dict[str, Any] = {field.name: getattr(chosen, field.name) for field in dataclasses.fields(chosen)}
+    return {
+        name: ",".join(value) if isinstance(value, tuple) else str(value)
+        for name, value in fields.items()
+        if value != getattr(usual, name)
+    }
+
+
+HARDWARE: dict[str, Callable[..., dict[str, str]]] = {
+    "encode": _of_encoder,
+    "decode": _of_decoder,
+    "cast": _of_one_form,
+    "two_level_encode": _of_one_form,
+    "two_level_decode": _of_one_form,
+    "hadamard": _of_one_form,
+}
+"""By the name of the operation, the fewest fields that say the hardware of a configuration that may be built for some
+targets.
+"""

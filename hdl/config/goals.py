@@ -1,0 +1,174 @@
+"""Which micro-architecture is best for what: measured on each target (records/sweeps/architectures.json)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, product
+from typing import Any, Unpack
+
+from ...spec import Decode, Encode, Kind, Rule
+from ...spec.catalogue import known_name
+from .architecture import (
+    CHOICES,
+    DECODER_CHOICES,
+    Amax,
+    AmaxKey,
+    DecoderArchitecture,
+    DecoderArchitectureFields,
+    Lane,
+    Microarchitecture,
+    MicroarchitectureFields,
+    Quantizer,
+    Structure,
+    supports,
+)
+
+GENERIC = "generic"
+"""The target of a converter that may be built for any."""
+
+
+class Goal(Rule):
+    """What a micro-architecture is chosen for."""
+
+    AREA = "area", "the fewest LUTs, or the smallest area of gates"
+    SPEED = "speed", "the shortest critical path"
+    BALANCED = "balanced", "the least product of area and critical path"
+    PLAIN = "plain", "the first choices whatever the target: comparators and shifters, which synthesis may take apart"
+
+    @classmethod
+    def formerly(cls) -> Mapping[str, str]:
+        return {"smallest": cls.AREA}
+
+
+Choices = Mapping[str, Rule]
+
+BEST: dict[str, dict[Goal, Choices]] = {
+    GENERIC: {
+        Goal.AREA: {},
+        Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
+        Goal.BALANCED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
+    },
+    "xcu": {
+        Goal.AREA: {"amax": Amax.CARRY_CHAIN, "quantizer": Quantizer.TABLE, "structure": Structure.KEPT},
+        Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
+        Goal.BALANCED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE, "structure": Structure.KEPT},
+    },
+    "ecp5": {Goal.AREA: {}, Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE}, Goal.BALANCED: {}},
+    "ice40": {Goal.AREA: {}, Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE}, Goal.BALANCED: {}},
+    "asic": {
+        Goal.AREA: {"amax": Amax.MSB_FIRST},
+        Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
+        Goal.BALANCED: {"amax": Amax.MSB_FIRST},
+    },
+}
+"""For each target and goal what differs from the first choices. `bench/goals.py` says how they were chosen."""
+
+SHIFTED: Choices = {}
+TABLES: Choices = {"lane": Lane.TABLES}
+KEPT: Choices = {"lane": Lane.TABLES, "structure": Structure.KEPT}
+
+BEST_DECODERS: dict[str, dict[Goal, tuple[Choices, Choices, Choices]]] = {
+    GENERIC: {},
+    "xcu": {Goal.AREA: (KEPT, KEPT, KEPT), Goal.SPEED: (TABLES, TABLES, TABLES), Goal.BALANCED: (TABLES, KEPT, KEPT)},
+    "ecp5": {
+        Goal.AREA: (SHIFTED, SHIFTED, SHIFTED),
+        Goal.SPEED: (TABLES, TABLES, TABLES),
+        Goal.BALANCED: (SHIFTED, SHIFTED, TABLES),
+    },
+    "ice40": {
+        Goal.AREA: (SHIFTED, TABLES, TABLES),
+        Goal.SPEED: (SHIFTED, SHIFTED, SHIFTED),
+        Goal.BALANCED: (SHIFTED, TABLES, TABLES),
+    },
+    "asic": {
+        Goal.AREA: (SHIFTED, TABLES, TABLES),
+        Goal.SPEED: (SHIFTED, TABLES, TABLES),
+        Goal.BALANCED: (SHIFTED, TABLES, TABLES),
+    },
+}
+"""The same of decoders, for elements of one, two and three fraction bits (records/sweeps/decoders.json). All others are
+shifted, and those that may be built for any target, so that their Verilog is as it was.
+"""
+
+
+def optimized(
+    goal: str | Goal, modes: tuple[Encode, ...], target: str = GENERIC, **fields: Unpack[MicroarchitectureFields]
+) -> Microarchitecture:
+    """The choices that were measured best for a goal on a target, for what they can make; ``fields`` are kept as they
+    are. Raises ValueError for an unknown goal or target.
+    """
+    choices = BEST[known_name("target", target, BEST)].get(Goal.named("optimize", goal), {})
+    best: dict[str, Any] = {
+        name: choice for name, choice in choices.items() if supports(CHOICES[name].named(name, choice), modes)
+    }
+    if fields.get("amax_key", AmaxKey.REDUCED) == AmaxKey.MAGNITUDE:
+        best.pop("amax", None)
+    return Microarchitecture(**{**best, **fields})
+
+
+def _of_fraction(best: Sequence[Choices], rules: Decode) -> Choices:
+    """Those for the fraction bits of an element, of an entry of `BEST_DECODERS`."""
+    element = rules.block.element
+    bits = element.man_bits if element.kind is Kind.FLOAT else 0
+    return best[bits - 1] if 1 <= bits <= len(best) else SHIFTED
+
+
+def optimized_decoder(
+    goal: str | Goal, rules: Decode, target: str = GENERIC, **fields: Unpack[DecoderArchitectureFields]
+) -> DecoderArchitecture:
+    """`optimized` of a decoder. Without the lane that is best all of its choices are left out."""
+    goals = BEST_DECODERS[known_name("target", target, BEST_DECODERS)]
+    choices = _of_fraction(goals.get(Goal.named("optimize", goal), ()), rules)
+    asked = fields.get("lane", choices.get("lane", Lane.SHIFT))
+    if not supports(Lane.named("lane", asked), (rules,)) or asked != choices.get("lane", Lane.SHIFT):
+        choices = {}
+    best: dict[str, Any] = {**choices, **fields}
+    return DecoderArchitecture(**best)
+
+
+def fields_of(
+    architecture: Microarchitecture, modes: tuple[Encode, ...], targets: Iterable[str] = tuple(BEST)
+) -> dict[str, str]:
+    """The fewest fields with which `optimized` makes this micro-architecture, ``target`` and ``optimize`` among them;
+    what is left out is usual.
+
+    >>> from mxcast.hdl import converter_config
+    >>> config = converter_config("e4m3", target="xcu", amax="msb_first")
+    >>> fields_of(config.microarchitecture, config.modes)
+    {'target': 'xcu', 'amax': 'msb_first'}
+    """
+
+    def fields(target: str, goal: Goal) -> dict[str, str]:
+        usual = optimized(goal, modes, target, amax_key=architecture.amax_key)
+        asked = {"target": target, "optimize": str(goal), "amax_key": str(architecture.amax_key)}
+        left_out = {"target": GENERIC, "optimize": str(Goal.AREA), "amax_key": str(AmaxKey.REDUCED)}
+        chosen = {name: value for name, value in asked.items() if value != left_out[name]}
+        for name in CHOICES:
+            if getattr(architecture, name) != getattr(usual, name):
+                chosen[name] = str(getattr(architecture, name))
+        if architecture.registered_after:
+            chosen["registered_after"] = ",".join(architecture.registered_after)
+        if architecture.layout:
+            chosen["layout"] = architecture.layout
+        return chosen
+
+    return min((fields(target, goal) for target in targets for goal in Goal), key=len)
+
+
+def decoder_fields_of(
+    architecture: DecoderArchitecture, rules: Decode, targets: Iterable[str] = tuple(BEST_DECODERS)
+) -> dict[str, str]:
+    """`fields_of` of a decoder."""
+    around = {"registered_after": ",".join(architecture.registered_after), "layout": architecture.layout}
+    around = {name: value for name, value in around.items() if value}
+    several = [names for count in range(len(DECODER_CHOICES) + 1) for names in combinations(DECODER_CHOICES, count)]
+    left_out = {"target": GENERIC, "optimize": str(Goal.AREA)}
+
+    def found() -> Iterator[dict[str, str]]:
+        for target, goal, names in product(targets, Goal, several):
+            chosen: Any = {name: str(getattr(architecture, name)) for name in names} | around
+            if optimized_decoder(goal, rules, target, **chosen) == architecture:
+                asked = {"target": target, "optimize": str(goal)}
+                yield {name: value for name, value in asked.items() if value != left_out[name]} | chosen
+
+    return min(found(), key=len)

@@ -1,0 +1,1 @@
+"""Decoders of MX formats: block decoder and element decoders."""

@@ -1,0 +1,1 @@
+"""Emission: Verilog files and the files that tools need next to them."""

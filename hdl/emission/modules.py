@@ -1,0 +1,163 @@
+"""From Amaranth components to readable, reproducible Verilog-2005.
+
+Amaranth's own back end writes one module for every instance, lets signals of one module become ports of another, and
+escapes names. Here every *kind* of component becomes one module with exactly the ports of its signature, and Yosys
+only prints what Amaranth made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+from amaranth.back import rtlil
+from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Value
+from amaranth.lib import wiring
+
+from .yosys_wasm import run_yosys
+
+KEEP = '(* keep_hierarchy = "yes" *)\n'
+"""What Yosys and Vivado understand; others may take the module apart, which costs LUTs and no bits."""
+
+YOSYS_SCRIPT = "proc; opt_expr; wreduce; opt_expr; opt_clean"
+ENABLES = "opt_dff w:valid_*_q w:o_valid %u %ci:+$dff[Q]; opt_dff -nosdff; opt_clean"
+"""Registers of a pipeline with an enable, and valid bits with a reset, not with a choice before them."""
+
+
+class ModuleLibrary:
+    """The modules of one Verilog file, as the platform that components are elaborated for.
+
+    A component asks `instantiated` for each of its sub-modules. All components of a class are one module, because they
+    are made from one configuration; or all of one ``kind``, where they have one. Where ``whole`` is set synthesis is
+    told not to look into the module.
+    """
+
+    def __init__(self, top: str) -> None:
+        self.top = top
+        self.waiting: list[tuple[str, wiring.Component]] = []
+        self.parts: dict[str, wiring.Component] = {}
+
+    def instance(self, component: wiring.Component) -> Instance:
+        """An instance of this kind of component, connected to the ports of ``component``."""
+        kind = getattr(component, "kind", None) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", _class_name(component)).lower()
+        name = f"{self.top}_{kind}"
+        if name not in self.parts:
+            self.parts[name] = component
+            self.waiting.append((name, component))
+        component._MustUse__used = True  # the first of its kind is elaborated for all
+        if _content(component) != _content(self.parts[name]):
+            raise RuntimeError(f"two modules would have the name {name}")
+        direction = {wiring.In: "i", wiring.Out: "o"}
+        clock = {"i_clk": ClockSignal()} if is_clocked(component) else {}
+        return Instance(
+            name,
+            **clock,
+            **{
+                f"{direction[member.flow]}_{port}": Value.cast(getattr(component, port))
+                for port, member in component.signature.members.items()
+            },
+        )
+
+
+def _class_name(component: wiring.Component) -> str:
+    """Class of a component as it was called in version 0.1, so that names of modules in emitted files stay the same."""
+    return type(component).__name__.replace("Nvfp4", "TwoLevel")
+
+
+def _content(part: wiring.Component) -> tuple[object, ...]:
+    """What must be equal in parts that share a module, beside their configuration."""
+    return type(part), len(part.signature.members), getattr(part, "truth", None)
+
+
+def is_clocked(part: wiring.Component) -> bool:
+    """Whether a part of a converter has registers, which are not reset."""
+    return "enable" in part.signature.members
+
+
+def instantiated(component: wiring.Component, platform: object) -> wiring.Component | Instance:
+    """``component`` as a sub-module: itself, or an instance of its module while a Verilog file is written."""
+    return platform.instance(component) if isinstance(platform, ModuleLibrary) else component
+
+
+def convert(component: wiring.Component, top: str) -> str:
+    """Verilog of ``component`` as module ``top``, and after it the modules ``top_kind`` that it is made of."""
+    return convert_all({top: component})[top]
+
+
+def convert_all(components: Mapping[str, wiring.Component]) -> dict[str, str]:
+    """Verilog of each component by the name of its top module, in one run of Yosys."""
+    rtl, kept = list[str](), set[str]()
+    ports: dict[str, dict[str, list[str]]] = {top: {} for top in components}
+    for top, component in components.items():
+        library = ModuleLibrary(top)
+        library.waiting.append((top, component))
+        while library.waiting:
+            name, part = library.waiting.pop(0)
+            rtl.append(_with_private_copies(_rtlil(part, name, library)))
+            ports[top][name] = list(part.signature.members)
+            if getattr(part, "whole", False):
+                kept.add(name)
+    enables = any("i_valid" in component.signature.members for component in components.values())
+    modules = _print("\n".join(rtl), f"{YOSYS_SCRIPT}; {ENABLES}" if enables else YOSYS_SCRIPT)
+    return {
+        top: "\n".join(
+            KEEP * (name in kept) + _with_port_order(modules[name], name, ports[top][name])
+            for name in _used(top, list(ports[top]), modules)
+        )
+        for top in components
+    }
+
+
+def _used(top: str, names: list[str], modules: Mapping[str, str]) -> list[str]:
+    """Those of the modules that the top one is made of: Yosys removes instances whose outputs nothing reads."""
+    used = [top]
+    for user in used:
+        inside = set(re.findall(r"^  (\w+) \w+ \(", modules[user], re.M))
+        used += [name for name in names if name in inside and name not in used]
+    return [name for name in names if name in used]
+
+
+def _rtlil(part: wiring.Component, name: str, library: ModuleLibrary) -> str:
+    if name == library.top or not is_clocked(part):
+        return rtlil.convert(part, name=name, platform=library, emit_src=False)
+    ports = {port: Value.cast(getattr(part, port)) for port in part.signature.members}
+    fragment, domain = Fragment.get(part, library), ClockDomain("sync", reset_less=True)  # Amaranth would add a reset
+    fragment.add_domains(domain)
+    return rtlil.convert(fragment, name=name, emit_src=False, ports=[domain.clk, *ports.values()])
+
+
+def _with_private_copies(text: str) -> str:
+    """Copies of a name (``x$3``) and views of a bundle's field (``key.flag``) become private names, so that Yosys
+    prints the name that they stand for."""
+    text = re.sub(r"^ *attribute .*\n", "", text, flags=re.M)
+    return re.sub(r"\\(\w+[.$])", r"$\1", text)
+
+
+def _print(text: str, script: str) -> dict[str, str]:
+    """Verilog of RTLIL text, module by module."""
+    verilog = run_yosys(f"read_rtlil <<rtlil\n{text}\nrtlil\n{script}; write_verilog -noattr\n")
+    if escaped := re.findall(r"\\\S+", verilog):
+        raise RuntimeError(f"the Verilog has escaped names: {', '.join(escaped[:3])}")
+    return {m[1]: m[0] for m in re.finditer(r"^module (\w+)\(.*?^endmodule\n", verilog, re.M | re.S)}
+
+
+def _with_port_order(verilog: str, name: str, ports: list[str]) -> str:
+    """The module with its ports in the order of its signature, after clock and reset where it has them."""
+    head = re.compile(rf"^module {name}\(([^)]*)\);")
+    found = head.match(verilog)
+    present = found[1].replace(",", " ").split() if found else []
+    ports = [port for port in ("clk", "rst") if port in present and port not in ports] + ports
+    if sorted(present) != sorted(ports):
+        raise RuntimeError(f"the Verilog of {name} does not have the ports {', '.join(ports)}")
+    return head.sub(f"module {name}({', '.join(ports)});", verilog)
+
+
+def body(verilog: str) -> str:
+    """The modules of an emitted file, without its header."""
+    return verilog[verilog.index("\nmodule ") + 1 :]
+
+
+def fingerprint(verilog: str) -> str:
+    """SHA-256 of the modules of an emitted file: its header names versions, which change no bit."""
+    return hashlib.sha256((body(verilog) if "\nmodule " in verilog else verilog).encode()).hexdigest()

@@ -1,0 +1,77 @@
+"""What is written beside a converter's Verilog: the lists of its files for other tools, and instantiations to paste."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+LIBRARY = "mxcast:mx"
+"""Vendor and library of the cores."""
+
+
+def file_list(files: Sequence[str], folder: Path | None = None) -> str:
+    """A list of files for ``-F`` of simulators, which looks in the folder of the list. With the ``folder`` of the files
+    one for ``-f``, which Icarus has alone and which looks in the folder where the simulator is started: that from which
+    the files were emitted.
+    """
+    paths = files if folder is None else [os.path.relpath(folder / file) for file in files]
+    return "".join(f"{path}\n" for path in paths)
+
+
+def core(about: dict[str, Any], title: str, files: Sequence[str], bench: str | None) -> str:
+    """The core file of FuseSoC: ``files`` for synthesis, and a ``bench`` that checks itself where there is one.
+
+    The targets are ``default`` (for designs that depend on the core), ``lint`` (Verilator), ``synth`` (Yosys) and
+    with a bench ``sim`` (Icarus). The last part of the version is the configuration as a number, so that two
+    configurations of one name are two versions.
+    """
+    name = about["name"]
+    text = f"""CAPI=2:
+name: {LIBRARY}:{name}:{version("mxcast")}.{int(about["config_id"], 16)}
+description: {title} ({about["config_id"]})
+filesets:
+  rtl:
+    files: [{", ".join(files)}]
+    file_type: verilogSource
+"""
+    if bench:
+        text += f"""  tb:
+    files: [{bench}]
+    file_type: verilogSource
+"""
+    text += f"""targets:
+  default: &default
+    filesets: [rtl]
+    toplevel: {name}
+  lint:
+    <<: *default
+    flow: lint
+    flow_options: {{tool: verilator, verilator_options: [-Wall]}}
+  synth:
+    <<: *default
+    flow: generic
+    flow_options: {{tool: yosys, arch: xilinx}}
+"""
+    if bench:
+        text += f"""  sim:
+    filesets: [rtl, tb]
+    toplevel: {bench.partition(".")[0]}
+    flow: sim
+    flow_options: {{tool: icarus}}
+"""
+    return text
+
+
+def templates(about: dict[str, Any]) -> dict[str, str]:
+    """Instantiations with declarations of what is connected, by the end of the file: Verilog and SystemVerilog."""
+    ports, name = about["ports"], about["name"]
+    connections = ",\n".join(f"    .{port['name']}({port['name']})" for port in ports)
+
+    def template(kind: str) -> str:
+        declarations = "".join(f"{kind} [{port['width'] - 1}:0] {port['name']};\n" for port in ports)
+        return f"{declarations}\n{name} {name}_0 (\n{connections}\n);\n"
+
+    return {"v": template("wire"), "sv": template("logic")}

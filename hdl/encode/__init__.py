@@ -1,0 +1,1 @@
+"""Encoders to MX formats: block converter, scale unit, element quantizers."""

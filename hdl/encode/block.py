@@ -1,0 +1,169 @@
+"""The block converter: tree, scale unit and one quantizer for each lane. The only place that knows lanes."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import wiring
+
+from ...spec import Encode, Kind
+from ..config.architecture import Quantizer
+from ..config.boundaries import TOGETHER, element_stages, tree_stages
+from ..config.build import ConverterConfig, ConverterFields, Format, converter_config
+from ..emission.modules import instantiated
+from ..primitives.amax import AmaxTree, ReduceKey, inner_stages
+from ..primitives.msb_first import MsbFirst
+from ..primitives.pipeline import Pipeline
+from ..primitives.register import Stage
+from ..primitives.widen import Widen
+from .element import ElementQuantizer
+from .operand import lane_name, operand_config, special_flags
+from .scale import ScaleUnit
+from .table_element import TableQuantizer
+from .table_fixed import FixedQuantizer
+
+CONTROL = ("mode", "random")
+"""Inputs that lanes are asked for by name, with the numbers."""
+
+QUANTIZERS: dict[tuple[Quantizer, Kind], type[wiring.Component]] = {
+    (Quantizer.SHIFT, Kind.FLOAT): ElementQuantizer,
+    (Quantizer.SHIFT, Kind.FIXED): ElementQuantizer,
+    (Quantizer.TABLE, Kind.FLOAT): TableQuantizer,
+    (Quantizer.TABLE, Kind.FIXED): FixedQuantizer,
+}
+
+
+def narrowed(m: Module, numerics: Encode, x: list[Value], significant_bits: int) -> list[Value]:
+    """The numbers with the first ``significant_bits`` of their fractions and, below, whether any other bit is set: the
+    fewer bits are registered on the way to the quantizers.
+    """
+    rest = numerics.source.man_bits - significant_bits
+    if rest <= 1:
+        return x
+    found = [
+        Signal(len(number) - rest + 1, name=f"{lane_name('x', lane, numerics)}_narrowed")
+        for lane, number in enumerate(x)
+    ]
+    m.d.comb += [narrow.eq(Cat(number[:rest].any(), number[rest:])) for narrow, number in zip(found, x)]
+    return found
+
+
+class BlockConverter(Pipeline[ConverterConfig]):
+    """Convert a block of numbers to a scale byte and element codes; combinational, unless ``registered_after`` names
+    stage boundaries, at which there are registers then.
+
+    Then it works in the domain ``sync``. A block enters at an edge with ``i_valid`` and ``i_ready``, its mode and its
+    random bits with it; its result leaves at an edge with ``o_valid`` and ``o_ready``, ``config.latency`` edges later
+    if nothing waits, and does not change before. A block can enter at every edge. All registers stand still while a
+    result waits, so ``i_ready`` follows ``o_ready`` within the cycle. Reset clears the valid bits, which drops what is
+    in flight; nothing enters or leaves at an edge with reset.
+
+    Parameters
+    ----------
+    config, profile, fields : the converter, as `hdl.converter_config` takes it
+
+    Raises
+    ------
+    TypeError, ValueError
+        those of `hdl.converter_config`
+
+    Ports
+    -----
+    x : in, ``block_size`` numbers of the source, element 0 in the low bits
+    mode : in, the number of the mode; where the configuration has several
+    random : in, ``random_bits`` for each element, those of element 0 in the low bits; under stochastic rounding
+    scale : out, the scale byte
+    p : out, ``block_size`` codes, element 0 in the low bits
+    i_valid, o_ready : in; with registers
+    i_ready, o_valid : out; with registers
+    """
+
+    def __init__(self, config: Format, profile: str | None = None, **fields: Unpack[ConverterFields]) -> None:
+        self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
+        super().__init__(converter_config(config, profile, **fields))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = operand_config(self.config)
+        numerics, lanes, micro = config.numerics, range(config.numerics.block_size), config.microarchitecture
+        tree, unit = (AmaxTree if micro.amax in TOGETHER else MsbFirst)(config), ScaleUnit(config)
+        quantizer = QUANTIZERS[micro.quantizer, numerics.block.element.kind]
+        numbers = [lane_name("x", lane, numerics) for lane in lanes]
+
+        def crossed(stage: Stage, boundary: str, x: list[Value], **more: Any) -> tuple[Stage, list[Value]]:
+            """The stage after a boundary, and the numbers there."""
+            stage = stage.crossed(boundary, **more, **dict(zip(numbers, x)))
+            return stage, [stage.values[name] for name in numbers]
+
+        now = Stage(m, self, control=("x", "mode", "random")).crossed("input")
+        x = self.operands(m, platform, lanes, now.x)
+        now, x = crossed(now, "widened", x, control=CONTROL)
+        elements = [quantizer(config) for _ in lanes]
+        m.submodules.amax_tree, m.submodules.scale_unit = instantiated(tree, platform), instantiated(unit, platform)
+        m.d.comb += tree.x.eq(Cat(x))
+        if tree.reduced:
+            self.tell(m, now, tree)
+
+        if {*tree_stages(config), "scale"} & {*micro.registered_after}:
+            x = narrowed(m, numerics, x, elements[0].significant_bits)
+        for boundary in inner_stages(config):  # what the tree holds there, it registers itself
+            now, x = crossed(now, boundary, x)
+        root = tree_stages(config)[len(inner_stages(config))]
+        now, x = crossed(now, root, x, amax=tree.amax)
+        key = now.amax
+        if not tree.reduced:
+            reduce_key = ReduceKey(config)
+            m.submodules.reduce_key = instantiated(reduce_key, platform)
+            m.d.comb += reduce_key.magnitude.eq(key)
+            self.tell(m, now, reduce_key)
+            now, x = crossed(now, "key", x, key=reduce_key.key)
+            key = now.key
+
+        m.d.comb += unit.key.eq(key)
+        self.tell(m, now, unit)
+        flags = {flag: getattr(unit, flag) for flag in special_flags(numerics)}
+        if "is_large" in elements[0].signature.members:
+            flags["is_large"] = elements[0].larger(unit.scale)
+        now, x = crossed(now, "scale", x, store_inverted=["scale", "is_large"], scale=unit.scale, **flags)
+
+        count = numerics.random_bits
+        for lane, element in enumerate(elements):
+            m.submodules[lane_name("element", lane, numerics)] = instantiated(element, platform)
+            self.tell(m, now, element)
+            m.d.comb += [
+                element.x.eq(Cat(Const(0, len(element.x) - len(x[lane])), x[lane])),
+                element.scale.eq(now.scale),
+                *(getattr(element, flag).eq(now.values[flag]) for flag in flags),
+                *([element.random.eq(now.random[count * lane : count * (lane + 1)])] if count else []),
+            ]
+        for boundary in element_stages(config):  # the scale goes along with the lanes
+            now = now.crossed(boundary, control=(), scale=now.scale)
+        codes = {lane_name("p", lane, numerics): element.p for lane, element in enumerate(elements)}
+        now = now.crossed("output", control=(), scale=now.scale, **codes)
+
+        bits = numerics.block.element.bits
+        m.d.comb += [
+            self.scale.eq(now.scale),
+            *(self.p[bits * lane : bits * (lane + 1)].eq(now.values[name]) for lane, name in enumerate(codes)),
+        ]
+        self.store(m)
+        if self.config.latency:
+            self.handshake(m)
+        return m
+
+    def operands(self, m: Module, platform: object, lanes: range, numbers: Value) -> list[Value]:
+        """The number of each lane, widened where the source asks for it."""
+        numerics = self.config.numerics
+        width = numerics.source.bits
+        x = [numbers[width * lane : width * (lane + 1)] for lane in lanes]
+        if operand_config(self.config) is self.config:
+            return x
+        width = operand_config(self.config).numerics.source.bits
+        wide = Signal(numerics.block_size * width)
+        widened = [wide[width * lane : width * (lane + 1)] for lane in lanes]
+        for lane in lanes:
+            widen = Widen(self.config)
+            m.submodules[lane_name("widen", lane, numerics)] = instantiated(widen, platform)
+            m.d.comb += [widen.x.eq(x[lane]), widened[lane].eq(widen.wide)]
+        return widened

@@ -1,0 +1,119 @@
+"""The scale unit: from the largest magnitude of a block to its scale byte (the FPGA paper's ``div``)."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec import Encode, Rounding, ScaleRule, Specials
+from ..config.build import ConverterConfig
+from .mode import by_mode, mode_port
+from .operand import ROUNDS_UP, scale_key_layout, special_flags
+from .threshold import OFFSETS, is_above_four_thirds
+
+LEAVES_ABOVE = {
+    ScaleRule.FLOOR: True,
+    ScaleRule.BIAS_FLOOR: True,
+    ScaleRule.EVEN: True,
+    ScaleRule.EVEN1: True,
+    ScaleRule.ROUND_LOG2: True,
+    ScaleRule.LINEAR_NEAREST: True,
+    ScaleRule.MIDMAX: True,
+    ScaleRule.CEIL: False,
+    ScaleRule.RCEIL: False,
+    ScaleRule.POW2_CEIL: False,
+}
+"""Can the largest number of a block be above the largest element under the scale of the rule?"""
+
+
+def scale_offset(numerics: Encode) -> int:
+    """Biased exponent of the source less scale byte: X = exponent - source bias - offset, byte = X + scale bias."""
+    element = numerics.block.element
+    return OFFSETS[numerics.scale_rule](element) + numerics.source.bias - numerics.block.scale.bias
+
+
+def starts_at_one(numerics: Encode) -> bool:
+    """Is the lowest exponent that is not below the offset byte 1 too? Under `ScaleRule.LINEAR_NEAREST` products between
+    2**-127 and 2**-126 are rounded up, as the first bit of their fractions is set.
+    """
+    return numerics.scale_rule is ScaleRule.LINEAR_NEAREST and is_above_four_thirds(numerics.block.element)
+
+
+def largest_scale(numerics: Encode) -> int:
+    """The largest byte of a block that is not NaN."""
+    if numerics.specials in (Specials.INF_SCALE, Specials.TE):
+        return numerics.block.scale.max_code
+    return min(_unlimited(numerics), numerics.block.scale.max_code)
+
+
+def leaves_above(numerics: Encode) -> bool:
+    """Can a number be above the largest element under its scale? Not where the rule looks at the fraction and the scale
+    format has the byte that the rule asks for.
+    """
+    return (
+        LEAVES_ABOVE[numerics.scale_rule]
+        or numerics.specials is Specials.DROP
+        or numerics.rounding is Rounding.GUARD_HALF_UP  # whose largest code is another
+        or _unlimited(numerics) > numerics.block.scale.max_code
+    )
+
+
+def _unlimited(numerics: Encode) -> int:
+    """The byte that the rule asks for the largest number."""
+    return (1 << numerics.source.exp_bits) - 2 + ROUNDS_UP[numerics.scale_rule] - scale_offset(numerics)
+
+
+class ScaleUnit(wiring.Component):
+    """Scale byte of a block from the key of its largest magnitude, and the flags of a special block; combinational.
+
+    Parameters
+    ----------
+    config : a `ConverterConfig`
+
+    Ports
+    -----
+    key : in, the key of the largest magnitude (`operand.scale_key_layout`)
+    mode : in, the number of the mode; where the configuration has several
+    scale : out, the scale byte
+    nan, inf : out, whether the block is special; those of `operand.special_flags`
+    """
+
+    def __init__(self, config: ConverterConfig) -> None:
+        self.config, self.numerics = config, config.numerics
+        super().__init__(
+            {
+                "key": In(scale_key_layout(config)),
+                **mode_port(config),
+                "scale": Out(self.numerics.block.scale.bits),
+                **{flag: Out(1) for flag in special_flags(self.numerics)},
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        numerics, source, scale = self.numerics, self.numerics.source, self.numerics.block.scale
+        rounds_up = [ROUNDS_UP[mode.scale_rule] for mode in self.config.modes]
+        offsets = [scale_offset(mode) for mode in self.config.modes]
+        offset = by_mode(self, offsets)
+        rounded = Signal(source.exp_bits + 1)  # the exponent, one up where the scale rule says so
+        m.d.comb += rounded.eq(self.key.exponent + (self.key.flag if any(rounds_up) else 0))
+        clamped = Mux(rounded < offset, 0, rounded - offset) if any(offsets) else rounded
+        at_one = [starts_at_one(mode) for mode in self.config.modes]
+        if any(at_one):
+            clamped = clamped | ((rounded == offset) & by_mode(self, list(map(int, at_one))))
+        largest_number = (1 << source.exp_bits) - 2
+        if any(largest_number + up - by > scale.max_code for up, by in zip(rounds_up, offsets)):
+            clamped = Mux(rounded > scale.max_code + offset, scale.max_code, clamped)
+
+        is_special = self.key.exponent.all()
+        if numerics.specials is Specials.NAN_BLOCK:
+            m.d.comb += self.nan.eq(is_special)
+            clamped = Mux(self.nan, scale.nan_code, clamped)
+        if numerics.specials is Specials.INF_SCALE:
+            m.d.comb += [self.nan.eq(is_special & self.key.flag), self.inf.eq(is_special & ~self.key.flag)]
+            clamped = Mux(self.nan, scale.nan_code, Mux(self.inf, scale.max_code, clamped))
+        if numerics.specials is Specials.TE:  # the tree lets no NaN through, so this is Inf
+            clamped = Mux(is_special, scale.max_code, clamped)
+        m.d.comb += self.scale.eq(clamped)
+        return m

@@ -1,0 +1,78 @@
+"""The converter with streams of `amaranth.lib.stream`, for designs in Amaranth."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from amaranth.hdl import Module
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec import Port, Role
+from ..config.build import ConverterConfig, ConverterFields, Format
+from .block import BlockConverter
+
+
+def payload(config: ConverterConfig, direction: str) -> data.StructLayout:
+    """What a transfer carries: a field for each data port of this direction, by its name; an array where the port has
+    lanes.
+    """
+    ports = [port for port in config.pins if port.role.is_data and port.direction == direction]
+    return data.StructLayout({port.name: _shape(port) for port in ports})
+
+
+def _shape(port: Port) -> int | data.ArrayLayout:
+    return data.ArrayLayout(port.bits, port.lanes) if port.role in LANES else port.bits
+
+
+LANES = (Role.NUMBERS, Role.RANDOM, Role.CODES, Role.STORED_CODES, Role.STORED_BLOCK)
+"""Ports with a field for each element, or for each byte of a block."""
+
+
+class StreamConverter(wiring.Component):
+    """`BlockConverter` with registers, blocks entering by the stream ``i`` and leaving by the stream ``o``.
+
+    Parameters
+    ----------
+    config, profile, fields : the converter, as `hdl.converter_config` takes it
+
+    Raises
+    ------
+    ValueError
+        for a converter without registers, which has no handshake
+    TypeError, ValueError
+        those of `hdl.converter_config`
+
+    Ports
+    -----
+    i : in, stream of `payload` (config, "input"): ``x`` and, where the converter has them, ``mode`` and ``random``
+    o : out, stream of `payload` (config, "output"): ``scale`` and ``p``
+    """
+
+    def __init__(self, config: Format, profile: str | None = None, **fields: Unpack[ConverterFields]) -> None:
+        self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
+        self.converter = BlockConverter(config, profile, **fields)
+        config = self.converter.config
+        if not config.latency:
+            self.converter._MustUse__used = True
+            raise ValueError("a converter without registers has no streams: give registered_after")
+        self._MustUse__used = False
+        super().__init__(
+            {"i": In(stream.Signature(payload(config, "input"))), "o": Out(stream.Signature(payload(config, "output")))}
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.converter = converter = self.converter
+        for port in converter.config.pins:
+            if port.role.is_data and port.direction == "input":
+                m.d.comb += getattr(converter, port.name).eq(self.i.payload[port.name])
+            elif port.role.is_data:
+                m.d.comb += self.o.payload[port.name].eq(getattr(converter, port.name))
+        m.d.comb += [
+            converter.i_valid.eq(self.i.valid),
+            self.i.ready.eq(converter.i_ready),
+            self.o.valid.eq(converter.o_valid),
+            converter.o_ready.eq(self.o.ready),
+        ]
+        return m

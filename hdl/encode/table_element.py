@@ -1,0 +1,480 @@
+"""An element quantizer without shifter and adder: the distance to the top of the block decides everything.
+
+``distance`` is the exponent of the top binade of the block less that of the element: how many places below the all-ones
+exponent field the element is. A fraction that rounds up to the next power of two is known from its first bits alone,
+and is carried into the one subtraction of a lane. Then the complement of the distance *is* the exponent field, down to
+field 0; the few distances below it select which bits of the fraction are kept. All else are functions of a few bits,
+which `table` can keep in one LUT each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec import EncodedZero, Specials, Subnormals, signal_codes
+from ..config.architecture import Structure
+from ..config.boundaries import element_stages
+from ..config.build import ConverterConfig
+from ..emission.modules import ModuleLibrary, instantiated
+from ..primitives.normalise import Normalised, max_shift_of, normalised
+from ..primitives.register import Stage, enable_port
+from ..primitives.sticky import any_of
+from ..primitives.table import LUT_INPUTS, table
+from .distance import Distance, distance
+from .operand import operand, special_flags
+from .scale import largest_scale, scale_offset
+from .table_codes import Element
+
+
+class TableQuantizer(wiring.Component):
+    """`ElementQuantizer` by tables, with the same ports, for what `architecture.SUPPORTS` says. Combinational without
+    registers inside.
+    """
+
+    kind = "element_quantizer"
+
+    def __init__(self, config: ConverterConfig) -> None:
+        self.config, self.numerics = config, config.numerics
+        self.element = Element(self.numerics)
+        block = self.numerics.block
+        self.significant_bits = (
+            self.element.man_bits + 1
+            if self.numerics.input_subnormals is Subnormals.FLUSH
+            else self.numerics.source.man_bits
+        )
+        """First bits of a fraction; of the others only whether any is set."""
+        self.offset = self.element.field - (block.element.bias + block.scale.bias - self.numerics.source.bias)
+        """Biased exponent of the all-ones field, less the scale byte."""
+        self.lowest = max(self.element.last - self.offset, 0)
+        """The largest scale byte under which a subnormal number can be other than zero."""
+        self.max_shift, self.unnormalised_at = 0, None
+        if self.numerics.input_subnormals is Subnormals.EXACT:
+            self.max_shift, self.unnormalised_at = self.subnormal_shift()
+        self.wide = largest_scale(self.numerics) + self.offset >= 1 << self.numerics.source.exp_bits
+        self.low = max((self.element.last + self.max_shift).bit_length(), 5 + self.wide)
+        """Low bits of the subtraction; the others are compared."""
+        early = {"is_large": In(1)} if self.max_shift and "scale" in config.microarchitecture.registered_after else {}
+        super().__init__(
+            {
+                "x": In(self.numerics.source.bits),
+                "scale": In(self.numerics.block.scale.bits),
+                **early,
+                **{flag: In(1) for flag in special_flags(self.numerics)},
+                **enable_port(config, element_stages(config)),
+                "p": Out(self.numerics.block.element.bits),
+            }
+        )
+
+    def subnormal_shift(self) -> tuple[int, int | None]:
+        """By how many places subnormal numbers move up, and the highest exponent field of those that have no leading
+        one even then: None if all of these are zero.
+        """
+        bias = self.element.field - self.offset  # places to field 0 under the smallest scale
+        every = min(
+            self.element.last - self.offset + 1, self.numerics.source.man_bits
+        )  # what is further down becomes zero, or is zero
+        least = bias + (self.element.man_bits == 3)  # in field 0 all bits would decide, more than a table has inputs
+        max_shift = max_shift_of(every if self.element.keeps_field_zero else max(min(least, every), 1))
+        return max_shift, None if max_shift >= every else bias - max_shift
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        self.m, self.platform = m, platform
+        number, flags = operand(self.numerics, self.x), special_flags(self.numerics)
+        special, top = self.special(number), self.top()
+        digits, moved = self.flushed(number) if not self.max_shift else self.normalised(number, top.pop("is_large"))
+        now = Stage(m, self, control=flags).crossed(
+            "top", store_inverted=["choices", "zero", "bare", "hidden"], sign=number.sign, **special, **top, **digits
+        )
+        now = now.crossed("distance", store_inverted=["zero", "is_level"], **self.distance(moved, **now.values))
+        is_field, is_other = self.state(now, **now.values)
+        used = ("sign", "is_nan", "near", "kept", "sticky", "bare")
+        values = {name: value for name, value in now.values.items() if name in used}
+        now = now.crossed(
+            "chosen", store_inverted=["is_field", "is_other"], **values, is_field=is_field, is_other=is_other
+        )
+        self.code(now, **now.values)
+        return m
+
+    def special(self, number: data.View) -> dict[str, Value]:
+        """What a special number is asked, where one does not make its block special."""
+        found = {}
+        if self.numerics.specials is Specials.TE:
+            found["is_special"] = number.exponent.all()
+        if self.numerics.specials is Specials.DROP:  # above the top of its block, but where that is as high
+            found["is_special"] = number.exponent.all() & (
+                self.scale < (1 << self.numerics.source.exp_bits) - 1 - self.offset
+            )
+        if self.numerics.specials is Specials.TE:
+            found["is_nan"] = number.exponent.all() & number.fraction.any()
+        return found
+
+    def table(self, name: str, function: Callable[..., object], *inputs: Value) -> Signal:
+        return table(self.m, self.platform, self.config, name, function, *inputs)
+
+    def top(self) -> dict[str, Value]:
+        """What the scale says, the same for all lanes."""
+        source, width = self.numerics.source, self.numerics.source.exp_bits + self.wide
+        not_top = Signal(width)
+        above = Signal(source.exp_bits - self.low)
+        self.m.d.comb += [not_top.eq((1 << width) - 1 - self.offset - self.scale), above.eq(~not_top[self.low :] - 1)]
+        if self.max_shift:
+            is_large = Signal()
+            self.m.d.comb += is_large.eq(
+                self.is_large if "is_large" in self.signature.members else self.larger(self.scale)
+            )
+            return {"not_top": not_top, "above": above, "is_large": is_large}
+        is_small = Signal()
+        self.m.d.comb += is_small.eq(self.scale <= self.lowest)
+        return {"not_top": not_top, "above": above, "is_small": is_small}
+
+    def larger(self, scale: Value) -> Value:
+        """Is every subnormal number zero under this scale? Where the scale has a register the lanes are told by one
+        beside it: the comparison and the way to all of them would not fit into one cycle.
+        """
+        return scale > self.lowest
+
+    def flushed(self, number: data.View) -> tuple[dict[str, Value], None]:
+        """The exponent of a number, and the bits of its fraction that decide the rounding, where subnormal numbers are
+        zero.
+        """
+        bits = self.element.man_bits + 1
+        padded = Cat(Const(0, max(bits - self.numerics.source.man_bits, 0)), number.fraction)
+        sticky = {"sticky": padded[:-bits].any()} if self.element.has_sticky else {}
+        return {**self.exponent(number), "kept": padded[-bits:], **sticky}, None
+
+    def normalised(self, number: data.View, is_large: Value) -> tuple[dict[str, Value], Normalised]:
+        """The same where subnormal numbers are exact, with what the tables must know of them, and how they have
+        moved.
+        """
+        # in a small block all exponents are; in others it is no matter what becomes of a subnormal number, it will be
+        # zero
+        exponent = number.exponent[: (self.lowest + scale_offset(self.numerics)).bit_length()]
+        moved = normalised(
+            self.table,
+            [is_large, *exponent],
+            number.fraction[::-1],
+            self.element.man_bits + 1,
+            self.max_shift,
+            unnormalised_matters=self.unnormalised_at is not None,
+        )
+        found = {
+            "kept": Cat(reversed(moved.kept)),
+            "choices": Cat(moved.choices),
+            "zero" if self.unnormalised_at is None else "bare": moved.bare,
+        }
+        if self.element.has_sticky:
+            found["sticky"] = any_of(self.m, self.platform, self.config, moved.rest)
+        if moved.hidden is not None and self.offset > 0:  # then no subnormal number is above the top of its block
+            found["hidden"] = moved.hidden
+        return {**self.exponent(number), **found}, moved
+
+    def exponent(self, number: data.View) -> dict[str, Value]:
+        return {"exponent": number.exponent[: self.low], "high": number.exponent[self.low :]}
+
+    def distance(
+        self,
+        moved: Normalised | None,
+        *,
+        not_top: Value,
+        above: Value,
+        exponent: Value,
+        high: Value,
+        kept: Value,
+        is_small: Value | None = None,
+        choices: Value | None = None,
+        **found: Value,
+    ) -> dict[str, Value]:
+        """The low bits of the distance, complemented; what tells whether they are all of it; and what else is known of
+        the number.
+        """
+        m, element, low = self.m, self.element, self.low
+        if is_small is not None:
+            found["zero"] = self.table("is_zero", lambda small, *e: small and not any(e), is_small, *exponent)
+        carries = kept if element.carries else Const(0, 1)
+        result = Signal(low + 1, name="near")
+        signed = moved is not None and "hidden" not in found
+        if self.config.microarchitecture.structure is Structure.KEPT and isinstance(self.platform, ModuleLibrary):
+            part = Distance(low, len(carries), moved, signed)
+            m.submodules.make_distance = instantiated(part, self.platform)
+            m.d.comb += [
+                part.exponent.eq(exponent),
+                part.not_top.eq(not_top[:low]),
+                part.carries.eq(carries),
+                *([part.choices.eq(choices)] if moved else []),
+                result.eq(part.y),
+            ]
+        else:
+            m.d.comb += result.eq(distance(exponent, not_top[:low], carries, moved, choices, signed))
+        size = len(high)
+        is_level = self.table(
+            "is_level",
+            lambda *b: all(x != y for x, y in zip(b[:size], b[size:])) and all(b[2 * size :]),
+            *high,
+            *not_top[low:],
+        )
+        is_below = self.table("is_below", lambda *b: b[:size] == b[size:], *high, *above)
+        return {
+            "near": result[:low],
+            "over": result[low],
+            "is_level": is_level,
+            "is_below": is_below,
+            "kept": kept,
+            **found,
+        }
+
+    def state(
+        self,
+        now: Stage,
+        *,
+        near: Value,
+        over: Value,
+        is_level: Value,
+        is_below: Value,
+        zero: Value | None = None,
+        hidden: Value | None = None,
+        is_special: Value | None = None,
+        **_: Value,
+    ) -> tuple[Value, Value]:
+        """``is_field`` and ``is_other``: both for the largest code, the first for one with an exponent field of its
+        own, the second for one of field 0 or rounded up from there, neither for zero.
+        """
+        element, numerics = self.element, self.numerics
+        width = len(near)
+        max_field = element.max_code >> element.man_bits
+        tops: dict[str, Value] = {}
+        nones: dict[str, Value] = {}
+        if numerics.specials is Specials.NAN_BLOCK:
+            (nones if numerics.block.element.nan_code is None else tops)["nan"] = now.nan
+        if numerics.specials in (Specials.DROP, Specials.TE):
+            tops["special"] = is_special
+        zeros = {} if zero is None else {"zero": zero}
+        early, late = (zeros, {}) if width < LUT_INPUTS else ({}, zeros)
+
+        def class_of(bits: tuple[int, ...]) -> set[str]:
+            distance = (1 << width) - 1 - sum(bit << i for i, bit in enumerate(bits))
+            if distance == 0 and max_field < element.field and element.exceeds:
+                return {"field", "other"}
+            if distance < element.field or (distance == element.field and element.keeps_field_zero):
+                return {"field"}
+            return {"other"} if distance <= element.last else set()
+
+        more = {**tops, **nones, **late, **({} if hidden is None else {"hidden": hidden})}
+
+        def state(is_near: object, over: int, level: int, below: int, *rest: int) -> object:
+            told = dict(zip(more, rest))
+            if any(told[name] for name in nones):
+                return False
+            is_top: object = any(told[name] for name in tops)
+            is_near = is_near and not told.get("zero")
+            over = over and told.get("hidden", True)
+            is_top = is_top or (element.exceeds and over and level)
+            return is_top or ((below if over else level) and is_near)
+
+        def decoded(kind: str) -> Signal:
+            members = [kind in class_of(tuple(number >> i & 1 for i in range(width))) for number in range(1 << width)]
+            matter = [i for i in range(width) if any(members[n] != members[n ^ 1 << i] for n in range(1 << width))]
+
+            def is_near(*bits: int) -> bool:
+                number = sum(bit << i for i, bit in zip(matter, bits))
+                return members[number] and not any(bits[len(matter) :])
+
+            inputs = [*(near[i] for i in matter), *early.values()]
+            count = len(inputs)
+            known: Callable[..., object] = is_near
+            if count + 3 + len(more) > LUT_INPUTS:  # a LUT of its own
+                inputs, count, known = [self.table(f"near_{kind}", is_near, *inputs)], 1, bool
+            return self.table(
+                f"is_{kind}",
+                lambda *bits: state(known(*bits[:count]), *bits[count:]),
+                *inputs,
+                over,
+                is_level,
+                is_below,
+                *more.values(),
+            )
+
+        return decoded("field"), decoded("other")
+
+    def code(
+        self,
+        now: Stage,
+        *,
+        sign: Value,
+        near: Value,
+        kept: Value,
+        is_field: Value,
+        is_other: Value,
+        sticky: Value | None = None,
+        bare: Value | None = None,
+        is_nan: Value | None = None,
+    ) -> None:
+        """The code from its table for each bit."""
+        m, numerics, element = self.m, self.numerics, self.element
+        bits, fraction_bits = numerics.block.element.bits, element.man_bits
+        sticky = [] if sticky is None else [sticky]
+        bare = [] if bare is None else [bare]
+        nan_code = numerics.block.element.nan_code
+        nan = now.nan if numerics.specials is Specials.NAN_BLOCK else is_nan
+        differs = 0 if nan is None or nan_code is None else nan_code ^ element.max_code
+
+        def bit(place: int, otherwise: Callable[..., object], *inputs: Value) -> Value:
+            """A bit of the code: of the largest code, or of what ``otherwise`` says given is_field and the inputs."""
+
+            def function(field: int, other: int, *rest: int) -> object:
+                if field and other:
+                    return (element.max_code >> place & 1) ^ (rest[-1] if differs >> place & 1 else 0)
+                return (field or other) and otherwise(field, *rest)
+
+            return self.table(
+                f"p{place}", function, is_field, is_other, *inputs, *([nan] if differs >> place & 1 else [])
+            )
+
+        # the first bit of the fraction: the subnormals that can have it are those of field 0 and one place below
+        top = fraction_bits - 1
+        with_sticky = sticky if fraction_bits == 1 else []  # further up no sticky bit reaches it
+        bare_here = bare if self.unnormalised_at is not None and self.unnormalised_at >= -1 else []
+        apart = (
+            [self.table("short", lambda bare, last: bare and not last, *bare_here, kept[1])]
+            if bare_here and fraction_bits == 3
+            else []
+        )
+        told = (
+            [] if apart else bare_here
+        )  # of the numbers without a leading one: in the same LUT, if it has an input left
+
+        def first(field: int, far: int, *rest: int) -> int:
+            first_bits, lower, is_bare = self._number(rest[: fraction_bits + 1]), [*rest[fraction_bits + 1 :]], 0
+            if told:
+                *lower, is_bare = lower
+            found = (
+                element.fraction(first_bits, any(lower))
+                if field
+                else element.subnormal(far, first_bits, any(lower), is_bare)
+            )
+            return found >> top & 1
+
+        subnormals = not element.keeps_field_zero
+        code = {}
+        if subnormals:
+            leading = self.table("leading", first, is_field, near[1], *kept, *with_sticky, *told)
+            keeps = not element.flushes
+
+            def first_bit(
+                field: int, leads: int, a: int, b: int, *short: int
+            ) -> object:  # one place below field 0 a number without a leading one is one bit shorter
+                return leads and (field or (keeps and a == b and not (b and any(short[: len(apart)]))))
+
+            code[top] = bit(top, first_bit, leading, near[0], near[1], *apart)
+            at_zero = bare if self.unnormalised_at == 0 else []
+
+            def last_exponent_bit(
+                field: int, leads: int, a: int, b: int, *bare: int
+            ) -> object:  # rounded up to field 1, if a number of field 0 has not the first bit
+                return a if field else not (leads or a or b or any(bare[: len(at_zero)]))
+
+            code[fraction_bits] = bit(fraction_bits, last_exponent_bit, leading, near[0], near[1], *at_zero)
+        else:
+            code[top] = bit(top, lambda field, *rest: first(field, 0, *rest), *kept, *with_sticky)
+            code[fraction_bits] = bit(fraction_bits, lambda field, a, *_: a, near[0])
+        for place in range(1, bits - 1 - fraction_bits):
+            code[fraction_bits + place] = bit(fraction_bits + place, lambda field, a, *_: field and a, near[place])
+        subnormal = self.subnormals(near, kept, sticky, bare) if subnormals and not element.flushes else None
+        for place in reversed(range(top)):
+            code[place] = self.lower(place, bit, kept, sticky, near, subnormal, code)
+
+        magnitude = Cat(code[place] for place in range(bits - 1))
+        if nan is not None:
+            sign = self.table("sign", lambda sign, nan: sign and not nan, sign, nan)
+        if numerics.specials is Specials.INF_SCALE:  # signal codes are signed
+            inf_code, nan_code = signal_codes(numerics.block.element)
+            magnitude = Mux(now.nan, nan_code, Mux(now.inf, inf_code, magnitude))[: bits - 1]
+        if numerics.zero is EncodedZero.POSITIVE:
+            sign = sign & magnitude.any()
+        m.d.comb += self.p.eq(Cat(magnitude, sign))
+
+    def lower(
+        self,
+        place: int,
+        bit: Callable[..., Value],
+        kept: Value,
+        sticky: list[Value],
+        near: Value,
+        subnormal: Callable[[int], Signal] | None,
+        code: dict[int, Value],
+    ) -> Value:
+        """A bit of the fraction below its first; ``subnormal`` makes that of a subnormal code, or is None."""
+        element = self.element
+        below = kept[: place + 2] if place else kept[:2]  # bits from here on decide the rounding of this one
+        decides = [*below, *(sticky if place == 0 else [])]
+
+        def rounded(*bits: int) -> int:
+            return element.fraction(self._number(bits[: len(below)]), any(bits[len(below) :])) >> place & 1
+
+        inputs, count = decides, len(decides)
+        saturates = (
+            place == 0
+            and element.exceeds
+            and element.max_code >> element.man_bits == element.field
+            and not element.max_code & 1
+        )
+        if count > 3 or (place == 0 and (saturates or element.man_bits == 3)):
+            inputs, count = [self.table(f"rounded{place}", rounded, *decides)], 1
+        kinds = [*inputs]
+        if subnormal:
+            kinds.append(subnormal(place))
+        if saturates:  # the all-ones field has no all-ones fraction
+            kinds.append(self.table("saturates", lambda *bits: all(bits), *(code[i] for i in sorted(code))))
+
+        def chosen(field: int, *rest: int) -> object:
+            if not field:
+                return subnormal and rest[count]
+            found = rest[0] if count == 1 else rounded(*rest[:count])
+            return found and not (saturates and rest[count + bool(subnormal)])
+
+        return bit(place, chosen, *kinds)
+
+    def subnormals(self, near: Value, kept: Value, sticky: list[Value], bare: list[Value]) -> Callable[[int], Signal]:
+        """What makes the bits of subnormal codes. It looks at the first bits of the fraction, and at whether any other
+        is set: where the last of the bits kept is but one of those others, it is not one of the inputs.
+        """
+        element, size, short = self.element, self.element.man_bits + 1, self.element.man_bits == 3
+        inputs = [*kept, *sticky]
+        if short:
+            # all ones that carry are a power of two, nothing else set; all ones that do not have a last bit of zero
+            inputs = [
+                *kept[1:],
+                self.table(
+                    "rest",
+                    lambda sticky, last, *first: last or (sticky and not all(first)),
+                    sticky[0] if sticky else Const(0, 1),
+                    *kept,
+                ),
+            ]
+
+        def make(place: int) -> Signal:
+            def function(*bits: int) -> int:
+                bits, (low, high, *is_bare) = bits[: len(inputs)], bits[len(inputs) :]
+                places = {(0, 0): 0, (1, 1): 1, (0, 1): 2, (1, 0): 3}[low, high]
+                if places > element.man_bits:
+                    return 0
+                if not short:
+                    number, rest = self._number(bits[:size]), int(any(bits[size:]))
+                else:
+                    *first, rest = bits
+                    number = self._number(first) << 1
+                    if element.carries and all(first) and rest:
+                        number, rest = (2 << element.man_bits) - 1, 0  # the carry
+                return element.subnormal(places, number, rest, any(is_bare)) >> place & 1
+
+            return self.table(f"subnormal{place}", function, *inputs, near[0], near[1], *bare)
+
+        return make
+
+    @staticmethod
+    def _number(bits: Iterable[int]) -> int:
+        return sum(int(bit) << i for i, bit in enumerate(bits))

@@ -1,0 +1,80 @@
+"""Elements of a block under two levels of scales, by one binary32 product each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec import E2M1, Order
+from ..cast.number import NumberCast
+from ..config.build import Nvfp4Config, cast_config
+from ..emission.modules import instantiated
+from ..primitives.binary32 import SIGNIFICAND, Number, normalised, packed, product, rounded
+from .factor import EXPONENT
+
+SUBNORMAL_PLACES = 4
+"""Subnormal numbers with so many leading zeros are zero under every factor."""
+
+FLAGS = ("is_zero", "is_infinite", "is_nan", "nan_sign")
+"""What lanes can be told of a factor that is no normal number."""
+
+LARGEST = E2M1.max_code
+NAN_CODES = {"block": 0b0100, "zero": 0b1011}
+"""The codes, in the orders ``ao`` and ``ao_single``, of all elements under a scale of NaN, which get its sign, and of a
+zero times Inf."""
+
+
+def flags_of(config: Nvfp4Config) -> dict[str, type]:
+    """Those of `FLAGS` that the order of a configuration has, as ports of a lane."""
+    is_quotient = config.numerics.order in (Order.AO, Order.AO_SINGLE)
+    return {name: In(1) for name in FLAGS if is_quotient}
+
+
+def with_specials(lane: Any, config: Nvfp4Config, magnitude: Value) -> Value:
+    """The code of an element: this magnitude under the sign of the number, unless something is NaN."""
+    source = config.numerics.source
+    fraction, field, sign = lane.x[: source.man_bits], lane.x[source.man_bits : -1], lane.x[-1]
+    code = Cat(magnitude, sign)
+    if config.numerics.order not in (Order.AO, Order.AO_SINGLE):
+        return Mux(field.all() & fraction.any(), LARGEST, code)
+    code = Mux(lane.is_infinite & ~lane.x[:-1].any(), NAN_CODES["zero"], code)
+    return Mux(lane.is_nan, Cat(NAN_CODES["block"] | lane.nan_sign << 3)[: E2M1.bits], code)
+
+
+class ProductElement(wiring.Component):
+    """One element: the number times the factor, rounded to binary32 and then to E2M1.
+
+    Ports
+    -----
+    x : in, the number
+    significand, exponent : in, the factor
+    is_zero, is_infinite, is_nan, nan_sign : in, what the factor is otherwise; in the orders ``ao`` and ``ao_single``
+    p : out, the code
+    """
+
+    def __init__(self, config: Nvfp4Config) -> None:
+        self.config = config
+        factor = {"significand": In(SIGNIFICAND), "exponent": In(EXPONENT)}
+        super().__init__({"x": In(config.numerics.source.bits), **factor, **flags_of(config), "p": Out(E2M1.bits)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        source = self.config.numerics.source
+        x = normalised(m, "x", self.x[:-1], source, places=SUBNORMAL_PLACES)
+        y = rounded(m, "y", product(m, "y", x, Number(self.significand, self.exponent)))
+        rounding = NumberCast(cast_config(E2M1))
+        rounding.kind = "element_rounding"
+        m.submodules.element_rounding = instantiated(rounding, platform)
+        is_large, is_zero = self.x[source.man_bits : -1].all(), 0
+        if flags_of(self.config):
+            is_large, is_zero = is_large | self.is_infinite, self.is_zero
+        magnitude = Signal(E2M1.bits - 1)
+        m.d.comb += [
+            rounding.x.eq(packed(y)),
+            magnitude.eq(Mux(is_zero, 0, Mux(is_large, LARGEST, rounding.y))),
+            self.p.eq(with_specials(self, self.config, magnitude)),
+        ]
+        return m

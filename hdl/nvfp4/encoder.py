@@ -1,0 +1,170 @@
+"""The block converter under two levels of scales: the largest magnitude, the scale, what numbers are scaled with, and a
+lane for each of them.
+"""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec import FP32, BlockFormat, FourOverSix, NumberFormat, Nvfp4Encode, Order
+from ..config.boundaries import candidate_stages, maximum_stages, scale_stages
+from ..config.build import Nvfp4Config, Nvfp4HardwareFields, nvfp4_config
+from ..emission.modules import instantiated
+from ..encode.operand import lane_name
+from ..primitives.amax import largest
+from ..primitives.binary32_limits import INF
+from ..primitives.pipeline import Pipeline
+from ..primitives.register import Stage, enable_port
+from .candidate import Candidate
+from .lanes import connect_constants, encoded
+from .scale import SCALE_UNITS
+
+IGNORES_NAN = {Order.TE: True, Order.PAPER: True, Order.AO: False, Order.AO_SINGLE: False}
+"""Is NaN left out of the largest magnitude? Otherwise it is the largest of all."""
+
+
+class Nvfp4Maximum(wiring.Component):
+    """The largest magnitude of a block, by a tree of two-input comparators.
+
+    Ports
+    -----
+    x : in, ``block_size`` numbers, element 0 in the low bits
+    amax : out, a magnitude without sign
+    """
+
+    def __init__(self, config: Nvfp4Config) -> None:
+        self.rules = config.numerics
+        self.config = config
+        bits = self.rules.source.bits
+        enable = enable_port(config, maximum_stages(config))
+        super().__init__({"x": In(self.rules.block_size * bits), **enable, "amax": Out(bits - 1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        source = self.rules.source
+        leaves: list[Signal] = []
+        for lane in range(self.rules.block_size):
+            magnitude = self.x.word_select(lane, source.bits)[:-1]
+            leaf = Signal(source.bits - 1, name=f"level0_{lane}")
+            is_left_out = magnitude > source.max_code + 1 if IGNORES_NAN[self.rules.order] else 0
+            m.d.comb += leaf.eq(Mux(is_left_out, 0, magnitude))
+            leaves.append(leaf)
+        level = list(Stage(m, self).crossed("level0", **{leaf.name: leaf for leaf in leaves}).values.values())
+        depth = 0
+        while len(level) > 1:
+            depth += 1
+            winners = [Signal(source.bits - 1, name=f"level{depth}_{node}") for node in range(len(level) // 2)]
+            m.d.comb += [winner.eq(largest(level[2 * node : 2 * node + 2])) for node, winner in enumerate(winners)]
+            level = list[Value](winners)
+            if len(level) > 1:
+                crossed = Stage(m, self).crossed(f"level{depth}", **{winner.name: winner for winner in winners})
+                level = list(crossed.values.values())
+        m.d.comb += self.amax.eq(level[0])
+        return m
+
+
+class Nvfp4Converter(Pipeline[Nvfp4Config]):
+    """Convert a block of numbers to a scale byte and element codes under the constants of a tensor; combinational,
+    unless ``registered_after`` names stage boundaries, at which there are registers then, with the handshake of
+    `BlockConverter`.
+
+    The constants are those that the order has of the largest magnitude of a tensor, whatever that is; other words have
+    no meaning.
+
+    Parameters
+    ----------
+    config, profile, fields : the converter, as `hdl.nvfp4_config` takes it
+
+    Raises
+    ------
+    TypeError, ValueError
+        those of `hdl.nvfp4_config`
+
+    Ports
+    -----
+    x : in, ``block_size`` numbers of the source, element 0 in the low bits
+    k, d : in, the constants of the tensor, where the order has some
+    row_start, row_cells, row_thresholds : in, in place of d, the row of the table of thresholds that `scale` chooses
+    random : in, ``random_bits`` for each element, those of element 0 in the low bits; under stochastic rounding
+    scale : out, the scale byte
+    p : out, ``block_size`` codes, element 0 in the low bits
+    i_valid, o_ready : in; with registers
+    i_ready, o_valid : out; with registers
+    """
+
+    def __init__(
+        self,
+        config: str | BlockFormat | NumberFormat | Nvfp4Encode | Nvfp4Config,
+        profile: str | None = None,
+        **fields: Unpack[Nvfp4HardwareFields],
+    ) -> None:
+        self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
+        super().__init__(nvfp4_config(config, profile, **fields))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, rules = self.config, self.config.numerics
+        maximum, unit = Nvfp4Maximum(config), SCALE_UNITS[rules.order](config)
+        unit.kind = "scale_unit"
+        m.submodules.maximum = instantiated(maximum, platform)
+        m.submodules.scale_unit = instantiated(unit, platform)
+
+        constants = [port.name for port in config.operation_ports if port.direction == "input" and port.name != "x"]
+        now = Stage(m, self, control=("x", *constants)).crossed("input")
+        m.d.comb += maximum.x.eq(now.x)
+        self.tell(m, now, maximum)
+        for boundary in maximum_stages(config):  # what a part holds there, it registers itself
+            now = now.crossed(boundary)
+        now = now.crossed("amax", amax=maximum.amax)
+        m.d.comb += unit.amax.eq(now.amax)
+        connect_constants(m, unit, now)
+        self.tell(m, now, unit)
+        kept = [name for name in now.control if name != "k"]
+        for boundary in scale_stages(config):
+            now = now.crossed(boundary, control=kept)
+        if rules.four_over_six is FourOverSix.OFF:
+            now = now.crossed("scale", control=kept, scale=unit.scale)
+            now, codes = encoded(m, platform, self, now)
+        else:
+            now = now.crossed("scale", control=kept, scale=unit.scale, larger=unit.larger)
+            now, codes = self.better(m, platform, now)
+        now = now.crossed("output", control=(), scale=now.scale, **codes)
+        bits = rules.block.element.bits
+        m.d.comb += self.scale.eq(now.scale)
+        m.d.comb += [self.p.word_select(lane, bits).eq(now.values[name]) for lane, name in enumerate(codes)]
+        self.store(m)
+        if config.latency:
+            self.handshake(m)
+        return m
+
+    def better(self, m: Module, platform: object, now: Stage) -> tuple[Stage, dict[str, Value]]:
+        """The stage after both scales were tried, with the one that is taken, and its codes.
+
+        The larger scale is taken where its error is smaller, which it is not where there is NaN or Inf.
+        """
+        rules = self.config.numerics
+        numbers = [(rules.source, now.x.word_select(lane, rules.source.bits)) for lane in range(rules.block_size)]
+        specials = [number[format.man_bits : -1].all() for format, number in [*numbers, (FP32, now.a)]]
+        scales = {"scale": now.scale, "larger": now.larger}
+        tried = {name: Candidate(self.config) for name in scales}
+        for name, candidate in tried.items():
+            m.submodules[f"{name}_candidate"] = instantiated(candidate, platform)
+            m.d.comb += [getattr(candidate, port).eq(now.control[port]) for port in ("x", "d", "a")]
+            m.d.comb += candidate.scale.eq(scales[name])
+            self.tell(m, now, candidate)
+        now = Stage(m, self, values={**scales, "is_special": Cat(*specials).any()})
+        for boundary in candidate_stages(self.config):
+            now = now.crossed(boundary, **now.values)
+        six, four = tried.values()
+        is_better = Signal()
+        m.d.comb += is_better.eq(~now.is_special & (four.error < six.error) & (four.error < INF))
+        bits = rules.block.element.bits
+        codes = {
+            lane_name("p", lane, rules): Mux(is_better, *(one.p.word_select(lane, bits) for one in (four, six)))
+            for lane in range(rules.block_size)
+        }
+        return Stage(m, self, values={"scale": Mux(is_better, now.larger, now.scale)}), codes

@@ -1,0 +1,77 @@
+"""The lanes of an encoder under two levels of scales, and what they are told of the scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from amaranth.hdl import Module, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from ...spec import FP32
+from ..config.architecture import Nvfp4Form
+from ..config.boundaries import factor_stages, lane_stages
+from ..emission.modules import instantiated
+from ..encode.operand import lane_name
+from ..primitives.register import Stage
+from .element import ProductElement
+from .factor import FACTOR_UNITS
+from .random_element import RandomElement
+from .threshold_unit import ThresholdUnit
+from .thresholds import TableUnit, ThresholdElement
+
+FORMS: dict[Nvfp4Form, tuple[Any, Any]] = {
+    Nvfp4Form.PRODUCT: (FACTOR_UNITS, ProductElement),
+    Nvfp4Form.THRESHOLDS: (dict.fromkeys(FACTOR_UNITS, ThresholdUnit), ThresholdElement),
+    Nvfp4Form.TABLE: (dict.fromkeys(FACTOR_UNITS, TableUnit), ThresholdElement),
+}
+"""By form, what makes of the scale what the lanes are told, by order, and a lane."""
+
+
+def connect_constants(m: Module, part: wiring.Component, now: Stage) -> None:
+    """Connect the constant of the tensor that a part has; it is one where the order has none."""
+    for name, member in part.signature.members.items():
+        if member.flow is In and name not in ("amax", "scale", "enable"):
+            m.d.comb += getattr(part, name).eq(now.control.get(name, FP32.bias << FP32.man_bits))
+
+
+def encoded(
+    m: Module, platform: object, component: Any, now: Stage, also: Mapping[str, Value] = {}
+) -> tuple[Stage, dict[str, Value]]:
+    """The stage of a component in which the code of each lane is known, and these codes. ``also`` are more values that
+    are there before and after.
+    """
+    config = component.config
+    rules = config.numerics
+    lanes, width = range(rules.block_size), rules.source.bits
+    factor_units, element_of = FORMS[config.microarchitecture.form]
+    if rules.random_bits:
+        element_of = RandomElement
+    factor = factor_units[rules.order](config)
+    elements = [element_of(config) for _ in lanes]
+    factor.kind = "factor_unit"
+    m.submodules.factor_unit = instantiated(factor, platform)
+    m.d.comb += factor.scale.eq(now.scale)
+    connect_constants(m, factor, now)
+    parts = [factor]
+    for boundary in factor_stages(config):
+        now = now.crossed(boundary, control=("x", "random"), scale=now.scale, **also)
+        also = {name: now.values[name] for name in also}
+    asked = elements[0].signature.members
+    told = {name: getattr(factor, name) for name in factor.signature.members if name in asked}
+    if "nan_sign" in asked:
+        told["nan_sign"] = now.scale[-1]
+    now = now.crossed("factor", control=("x", "random"), scale=now.scale, **told, **also)
+    for lane, element in enumerate(elements):
+        element.kind = "lane"
+        m.submodules[lane_name("element", lane, rules)] = instantiated(element, platform)
+        m.d.comb += element.x.eq(now.x.word_select(lane, width))
+        m.d.comb += [getattr(element, name).eq(now.values[name]) for name in told]
+        if rules.random_bits:
+            m.d.comb += element.random.eq(now.random.word_select(lane, rules.random_bits))
+        parts.append(element)
+    for boundary in lane_stages(config):
+        now = now.crossed(boundary, scale=now.scale, **{name: now.values[name] for name in also})
+    m.d.comb += [part.enable.eq(component.enable) for part in parts if "enable" in part.signature.members]
+    return now, {lane_name("p", lane, rules): element.p for lane, element in enumerate(elements)}

@@ -1,0 +1,134 @@
+"""A row of thresholds (`threshold_row`), made of the factor of a block by corrections of a product.
+
+Of a factor with the significand R there is a companion W, about its reciprocal, with R * W = 2**47 + e and a small
+error e, which a division leaves. The threshold X of the mark m, in quarters, is about m * W / 4. Let 4 * X = m * W + c.
+Then 4 * X * R = m * 2**47 + m * e + c * R, and X * R is rounded to the mark or beyond where c * R reaches half a last
+place less m * e. That is one short division for the least c, and X is the next whole number: exact, without a
+multiplier.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Member, Out
+
+from ...spec import E4M3, FP32
+from ..config.boundaries import factor_stages
+from ..config.build import Nvfp4Config
+from ..emission.modules import instantiated
+from ..primitives.binary32 import SIGNIFICAND, reciprocal, reduced
+from ..primitives.register import Stage, enable_port
+from .element import flags_of
+from .factor import FACTOR_UNITS
+from .threshold_row import CELL_BITS, CELLS, MARKS, NEVER
+from .thresholds import row_shapes
+
+HALF_PLACE = 1 << SIGNIFICAND + 1
+"""Half a last place of a product, in its units."""
+STEPS = 4
+"""Digits of c, which is between -11 and 12."""
+CORRECTION = ("multiples", "left", "least2", "least4")
+"""Stage boundaries at which c is not known yet, or has just become known."""
+
+
+class ThresholdUnit(wiring.Component):
+    """What lanes are told, of the scale and the constant of the tensor.
+
+    Ports
+    -----
+    scale : in, the scale byte
+    d : in, the constant of the tensor
+    start, cells, thresholds : out, the row
+    is_zero, is_infinite, is_nan : out, what the factor is that is no normal number; where the order has one
+    """
+
+    def __init__(self, config: Nvfp4Config) -> None:
+        self.config = config
+        self.flags = [name for name in flags_of(config) if name != "nan_sign"]
+        outputs: dict[str, Member] = {name: Out(shape) for name, shape in row_shapes(config).items()}
+        flags = {name: Out(1) for name in self.flags}
+        enable = enable_port(config, factor_stages(config))
+        super().__init__({"scale": In(E4M3.bits), "d": In(FP32.bits), **enable, **outputs, **flags})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        factor = FACTOR_UNITS[self.config.numerics.order](self.config)
+        factor.kind = "factor"
+        m.submodules.factor = instantiated(factor, platform)
+        m.d.comb += [factor.scale.eq(self.scale), factor.d.eq(self.d)]
+        if "enable" in factor.signature.members:
+            m.d.comb += factor.enable.eq(self.enable)
+        if "companion" in factor.signature.members:
+            companion, error = factor.companion, factor.error
+        else:
+            companion, error = reciprocal(m, "companion", factor.significand)
+        told = {flag: getattr(factor, flag) for flag in (*self.flags, "significand", "exponent")}
+        every = [Stage(m, self, values={**told, "companion": companion, "error": error})]
+        for boundary in CORRECTION:  # what all marks are made of
+            every.append(every[-1].crossed(boundary, **{name: every[-1].values[name] for name in told}))
+        marks = [self.threshold(m, quarters, is_beyond, every) for quarters, is_beyond in MARKS]
+        now = every[-1].crossed("threshold", **every[-1].values)
+        m.d.comb += [getattr(self, flag).eq(now.values[flag]) for flag in self.flags]
+        self.row(m, marks, now.exponent)
+        if "is_zero" in self.flags:
+            with m.If(self.is_zero):
+                m.d.comb += [self.start.eq(NEVER), self.cells.eq(0)]
+        return m
+
+    def threshold(self, m: Module, quarters: int, is_beyond: bool, every: list[Stage]) -> tuple[Value, Value]:
+        """Of a mark the fraction of its threshold, and whether it is in the upper of two binades."""
+        name = f"mark{quarters}"
+        error, companion = f"{name}_error", f"{name}_companion"  # so many of them
+        left: Value = Signal(signed(SIGNIFICAND + 4), name=f"{name}_left")
+        limit = HALF_PLACE if is_beyond else -HALF_PLACE - 1
+        multiples = {error: quarters * every[0].error, companion: quarters * every[0].companion}
+        now = Stage(m, self).crossed("multiples", **multiples)
+        m.d.comb += left.eq(limit - now.values[error])
+        now = now.crossed("left", **{f"{name}_left": left, companion: now.values[companion]})
+        digits: dict[str, Value] = {}
+        for place in reversed(range(STEPS)):
+            done = len(digits)
+            left = now.values[f"{name}_left"]
+            after = Signal(signed(SIGNIFICAND + 4), name=f"{name}_left{place}")
+            step = Cat(Const(0, place), every[2 + done // 2].significand)
+            m.d.comb += after.eq(reduced(left, step))
+            digits[f"{name}_digit{place}"] = ~left[-1]
+            kept = {companion: now.values[companion], **digits}
+            now = now.crossed(f"least{done + 1}", **{f"{name}_left": after}, **kept)
+            digits = {digit: now.values[digit] for digit in digits}
+        left = now.values[f"{name}_left"]
+        least = Signal(signed(STEPS + 2), name=f"{name}_least")  # c
+        whole = Signal(SIGNIFICAND + 1, name=f"{name}_whole")
+        threshold = Signal(SIGNIFICAND, name=f"{name}_threshold")
+        total = now.values[companion] + least + 3
+        m.d.comb += [
+            least.eq(Cat(Const(0, 1), *reversed(digits.values())) - ((1 << STEPS) - 2) - left[-1]),
+            whole.eq(total[2:]),
+            threshold.eq(Mux(whole[-1], (whole + 1)[1:], whole)),
+        ]
+        fraction, is_upper = f"{name}_fraction", f"{name}_is_upper"
+        now = now.crossed("threshold", **{fraction: threshold[:-1], is_upper: whole[-1]})
+        return now.values[fraction], now.values[is_upper]
+
+    def row(self, m: Module, marks: list[tuple[Value, Value]], exponent: Value) -> None:
+        """The row of some marks and the exponent of their factor."""
+        source = self.config.numerics.source
+        dropped, low = FP32.man_bits - source.man_bits, source.man_bits - 3
+        upper = Signal(range(len(MARKS) + 1))
+        m.d.comb += upper.eq(sum((is_upper for _, is_upper in marks), Const(0, 1)))
+        places = []
+        for number, (fraction, _) in enumerate(marks):
+            place = Signal(CELLS, name=f"place{number}")  # one bit, that of its cell
+            shorter = Signal(low + 4, name=f"fraction{number}")  # of a shorter source the next one that it has
+            m.d.comb += [
+                place.eq(Const(1, CELLS) << fraction[-3:]),
+                shorter.eq(fraction[dropped:] + fraction[:dropped].any()),
+                self.thresholds.word_select(number, low).eq(shorter[:low]),
+            ]
+            places.append((place, shorter[low:] == fraction[-3:]))
+        for number in range(CELLS):
+            passed = sum((place[:number].any() for place, _ in places if number), Const(0, 1)) - upper
+            has = Cat(*(place[number] & is_there for place, is_there in places)).any()
+            m.d.comb += self.cells.word_select(number, CELL_BITS).eq(Cat((passed + 4 * upper.any())[:3], has))
+        m.d.comb += self.start.eq(FP32.bias - 3 - exponent + upper.any())

@@ -1,0 +1,1 @@
+"""Components and functions that several operations share."""

@@ -1,0 +1,191 @@
+"""The largest magnitude of a block, by a tree of two-input comparators."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal, Value, unsigned
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec import Encode, Specials
+from ..config.architecture import AmaxKey, Quantizer
+from ..config.boundaries import TOGETHER, tree_stages
+from ..config.build import ConverterConfig
+from ..emission.modules import instantiated
+from ..encode.mode import by_mode, mode_port
+from ..encode.operand import lane_name, operand_layout, scale_key_layout
+from ..encode.threshold import Threshold
+from .register import Stage, enable_port
+from .table import table
+
+
+def magnitude_width(numerics: Encode) -> int:
+    """Width of a source number without its sign."""
+    return numerics.source.bits - 1
+
+
+class ReduceKey(wiring.Component):
+    """Reduce a magnitude to what the scale depends on; see `operand.scale_key_layout`."""
+
+    def __init__(self, config: ConverterConfig) -> None:
+        self.config, self.numerics = config, config.numerics
+        super().__init__(
+            {"magnitude": In(magnitude_width(self.numerics)), **mode_port(config), "key": Out(scale_key_layout(config))}
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        numerics, source = self.numerics, self.numerics.source
+        fraction = self.magnitude[: source.man_bits]
+        exponent = self.magnitude[source.man_bits :]
+        m.d.comb += self.key.exponent.eq(exponent)
+        if not len(self.key.flag):
+            return m
+        flag = self.exceeds(m, platform, fraction, exponent)
+        if numerics.specials is Specials.INF_SCALE:
+            is_special = exponent == (1 << source.exp_bits) - 1
+            flag = Mux(is_special, fraction.any(), flag)
+        m.d.comb += self.key.flag.eq(flag)
+        return m
+
+    def exceeds(self, m: Module, platform: object, fraction: Value, exponent: Value) -> Value | int:
+        """Does the fraction put the scale one up?"""
+        thresholds = [Threshold.of(mode) for mode in self.config.modes]
+        never = (1 << len(fraction)) - 1
+
+        def above(limits: list[int], where: str) -> Value | int:
+            if set(limits) == {never}:
+                return 0
+            if self.config.microarchitecture.quantizer is Quantizer.TABLE:
+                return self.above(m, platform, where, fraction, limits[0])
+            return fraction > by_mode(self, limits)
+
+        exceeds = above([t.in_binade for t in thresholds], "in_binade")
+        if any(t.at_bottom != t.in_binade for t in thresholds):
+            bottom, bottoms = above([t.at_bottom for t in thresholds], "at_bottom"), {t.bottom for t in thresholds}
+            if bottoms == {0}:
+                return Mux(exponent.any(), exceeds, bottom)
+            return Mux(exponent == by_mode(self, [t.bottom for t in thresholds]), bottom, exceeds)
+        return exceeds
+
+    def above(self, m: Module, platform: object, where: str, fraction: Value, limit: int) -> Value:
+        """``fraction > limit``, from the bits and the sticky bit that the element quantizer looks at, if these
+        suffice.
+        """
+        kept = self.numerics.block.element.fraction_bits + 1
+        rest = len(fraction) - kept
+        if rest <= 0 or limit & (1 << rest) - 1 not in (0, (1 << rest) - 1):
+            return fraction > limit
+        first, sticky = limit >> rest, [fraction[:rest].any()] if not limit & (1 << rest) - 1 else []
+
+        def function(*bits: int) -> bool:
+            number = sum(bit << i for i, bit in enumerate(bits[:kept]))
+            return number > first or (number == first and any(bits[kept:]))
+
+        return table(m, platform, self.config, f"exceeds_{where}", function, *fraction[rest:], *sticky)
+
+
+def inner_stages(config: ConverterConfig) -> tuple[str, ...]:
+    """Places for registers inside the tree, whose output is that of its last level."""
+    places = tree_stages(config)
+    return places[:-1] if config.microarchitecture.amax_key is AmaxKey.REDUCED else places[:-2]
+
+
+def largest(numbers: list[Value]) -> Value:
+    """The larger of two numbers, or the largest of four, each compared with each; of equal ones any.
+
+    Of four, the winners of both halves are not waited for: their comparison is chosen from all four that it can be.
+    """
+    if len(numbers) == 2:
+        a, b = numbers
+        return Mux(a > b, a, b)
+    a, b, c, d = numbers
+    left, right = a > b, c > d
+    from_left = Mux(left, Mux(right, a > c, a > d), Mux(right, b > c, b > d))
+    return Mux(from_left, Mux(left, a, b), Mux(right, c, d))
+
+
+class AmaxTree(wiring.Component):
+    """The largest of ``block_size`` magnitudes, in log2(block_size) levels (FPGA paper, section III.A), or half as many
+    of nodes that compare four. Registers are between the levels only: the last level is the output. Combinational
+    without.
+
+    Parameters
+    ----------
+    config : a `ConverterConfig` whose ``amax`` is ``compare`` or ``radix4``
+
+    Ports
+    -----
+    x : in, ``block_size`` numbers of the source, element 0 in the low bits
+    mode : in, the number of the mode; where the configuration has several and keys are reduced
+    enable : in, whether registers take what comes; with registers inside
+    amax : out, the key of the largest magnitude (`operand.scale_key_layout`), or the magnitude itself where the
+        micro-architecture compares those
+    """
+
+    def __init__(self, config: ConverterConfig) -> None:
+        self.config, self.numerics = config, config.numerics
+        self.reduced = config.microarchitecture.amax_key is AmaxKey.REDUCED
+        key = scale_key_layout(config) if self.reduced else unsigned(magnitude_width(self.numerics))
+        super().__init__(
+            {
+                "x": In(self.numerics.block_size * self.numerics.source.bits),
+                **(mode_port(config) if self.reduced else {}),
+                **enable_port(config, inner_stages(config)),
+                "amax": Out(key),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        width = self.numerics.source.bits
+        level = [
+            self.leaf(m, platform, lane, self.x[width * lane : width * (lane + 1)])
+            for lane in range(self.numerics.block_size)
+        ]
+        if self.reduced:
+            nodes = {node.name: node for node in level}
+            inverted = nodes if self.numerics.specials is not Specials.NAN_BLOCK else ()
+            level = list(Stage(m, self).crossed("key", store_inverted=inverted, **nodes).values.values())
+        together, depth = TOGETHER[self.config.microarchitecture.amax], 0
+        while len(level) > 1:
+            depth += 1
+            groups = [level[first : first + together] for first in range(0, len(level), together)]
+            amax = Value.cast(self.amax)
+            level = (
+                [amax]
+                if len(groups) == 1
+                else [Signal(len(amax), name=f"level{depth}_{node}") for node in range(len(groups))]
+            )
+            m.d.comb += [winner.eq(largest(group)) for winner, group in zip(level, groups)]
+            if len(groups) > 1:
+                crossed = Stage(m, self).crossed(f"level{depth}", **{node.name: node for node in level})
+                level = list(crossed.values.values())
+        return m
+
+    def leaf(self, m: Module, platform: object, lane: int, x: Value) -> Signal:
+        """What a lane brings to the tree."""
+        left_out = self.left_out(x)
+        key = self.key(m, platform, lane, x[:-1] if left_out is None else Mux(left_out, 0, x[:-1]))
+        leaf = Signal(len(key), name=f"level0_{lane}")
+        m.d.comb += leaf.eq(key)
+        return leaf
+
+    def left_out(self, x: Value) -> Value | None:
+        """Is the number of a lane none of those that the scale is made of? None where all are."""
+        number = data.View(operand_layout(self.numerics), x)
+        if self.numerics.specials is Specials.DROP:
+            return number.exponent.all()
+        if self.numerics.specials is Specials.TE:
+            return number.exponent.all() & number.fraction.any()
+        return None
+
+    def key(self, m: Module, platform: object, lane: int, magnitude: Value) -> Value:
+        """What is compared of the magnitude of a lane."""
+        if not self.reduced:
+            return magnitude
+        reduce_key = ReduceKey(self.config)
+        m.submodules[lane_name("key", lane, self.numerics)] = instantiated(reduce_key, platform)
+        m.d.comb += reduce_key.magnitude.eq(magnitude)
+        if self.config.alternatives:
+            m.d.comb += reduce_key.mode.eq(self.mode)
+        return reduce_key.key.as_value()

@@ -1,0 +1,203 @@
+"""Binary32 arithmetic of magnitudes: numbers as a significand and an exponent, and operations rounded to nearest even.
+
+The range of exponents has no limits here: results are those of binary32 wherever these are normal. What limits do to a
+result, whoever asks for the operation says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+
+from ...spec import FP32, FloatFormat
+
+SIGNIFICAND = FP32.man_bits + 1
+"""Bits of a significand of binary32."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """The number ``significand * 2**(exponent - len(significand) + 1)``, whose first bit is set unless it is zero."""
+
+    significand: Value
+    exponent: Value
+
+    @property
+    def is_zero(self) -> Value:
+        return ~self.significand[-1]
+
+
+ONE_AND_A_HALF = Number(Const(3, 2), Const(0, signed(2)))
+
+
+def normalised(
+    m: Module, name: str, magnitude: Value, format: FloatFormat, places: int | None = None, zeros: Value | None = None
+) -> Number:
+    """A finite number of a format, without its sign, as `with_field` has it."""
+    significand, field = with_field(m, name, magnitude, format, places, zeros)
+    exponent = Signal(signed(format.exp_bits + 1), name=f"{name}_exponent")
+    m.d.comb += exponent.eq(field - format.bias)
+    return Number(significand, exponent)
+
+
+def leading_zeros(m: Module, name: str, fraction: Value) -> Value:
+    """How many zeros a fraction begins with, if it is not zero."""
+    zeros = Signal(range(len(fraction)), name=f"{name}_zeros")
+    for count in reversed(range(len(fraction))):
+        with m.If(fraction[len(fraction) - 1 - count]):
+            m.d.comb += zeros.eq(count)
+    return zeros
+
+
+def with_field(
+    m: Module, name: str, magnitude: Value, format: FloatFormat, places: int | None = None, zeros: Value | None = None
+) -> tuple[Value, Value]:
+    """Significand and exponent field of a finite number of a format, without its sign; that of a subnormal one is below
+    1. Subnormal ones with ``places`` leading zeros or more are zero; all others are as they are, which is every one
+    unless ``places`` are given. ``zeros`` are the `leading_zeros` of the fraction, where these are known.
+    """
+    size = format.man_bits
+    fraction, field = magnitude[:size], magnitude[size:]
+    is_subnormal = Signal(name=f"{name}_is_subnormal")
+    moved = Signal(size + 1, name=f"{name}_moved")
+    below = Signal(signed(size.bit_length() + 1), name=f"{name}_below")
+    m.d.comb += is_subnormal.eq(~field.any())
+    if zeros is not None:
+        m.d.comb += [moved.eq((fraction << zeros) << 1), below.eq(-zeros)]
+    for count in reversed(range(0 if zeros is not None else size if places is None else min(places, size))):
+        with m.If(fraction[size - 1 - count]):  # the last that holds counts: that of the leading one
+            m.d.comb += [moved.eq(Cat(Const(0, count + 1), fraction[: size - count])), below.eq(-count)]
+    significand = Signal(size + 1, name=f"{name}_significand")
+    found = Signal(signed(format.exp_bits + 1), name=f"{name}_field")
+    m.d.comb += [
+        significand.eq(Mux(is_subnormal, moved, Cat(fraction, Const(1, 1)))),
+        found.eq(Mux(is_subnormal, below, field)),
+    ]
+    return significand, found
+
+
+def rounded(m: Module, name: str, number: Number, sticky: Value | int = 0) -> Number:
+    """A number to nearest even, to the significand of binary32. ``sticky``: is any bit below its last one set?"""
+    rest = len(number.significand) - SIGNIFICAND
+    if rest < 0:
+        return Number(Cat(Const(0, -rest), number.significand), number.exponent)
+    kept, below = number.significand[rest:], number.significand[:rest]
+    up = below[-1] & (kept[0] | below[:-1].any() | sticky) if rest else Const(0, 1)
+    total = Signal(SIGNIFICAND + 1, name=f"{name}_total")
+    exponent = Signal(signed(len(number.exponent) + 1), name=f"{name}_rounded_exponent")
+    m.d.comb += [total.eq(kept + up), exponent.eq(number.exponent + total[-1])]
+    return Number(Cat(total[: SIGNIFICAND - 1], total[SIGNIFICAND - 1] | total[SIGNIFICAND]), exponent)
+
+
+def partial_products(a: Value, b: Value) -> dict[str, Value]:
+    """The products of the halves of two significands, by which half of each: 0 is the lower one."""
+    size = len(a) // 2
+    halves = {"0": slice(None, size), "1": slice(size, None)}
+    return {f"part{i}{j}": a[halves[i]] * b[halves[j]] for i in halves for j in halves}
+
+
+def joined_products(parts: Mapping[str, Value]) -> Value:
+    """The product whose `partial_products` these are."""
+    size = len(parts["part00"]) // 2
+    return Cat(parts["part00"], parts["part11"]) + ((parts["part01"] + parts["part10"]) << size)
+
+
+def product(m: Module, name: str, a: Number, b: Number, significands: Value | None = None) -> Number:
+    """The exact product, with as many bits as both significands, whose product may be there already."""
+    exact = Signal(len(a.significand) + len(b.significand), name=f"{name}_exact")
+    exponent = Signal(signed(max(len(a.exponent), len(b.exponent)) + 1), name=f"{name}_exponent")
+    m.d.comb += [
+        exact.eq(a.significand * b.significand if significands is None else significands),
+        exponent.eq(a.exponent + b.exponent + exact[-1]),
+    ]
+    return Number(Mux(exact[-1], exact, Cat(Const(0, 1), exact[:-1])), exponent)
+
+
+def divided(
+    m: Module, name: str, dividend: Value, divisor: int | Value, remainder: Value | None = None
+) -> tuple[Value, Value]:
+    """Quotient and remainder of a whole number, digit by digit. Bits above those of the dividend, which are less than
+    the divisor, may be given as a first ``remainder``.
+    """
+    size = divisor.bit_length() if isinstance(divisor, int) else len(divisor)
+    digits = []
+    remainder = Const(0, size) if remainder is None else remainder
+    for place in reversed(range(len(dividend))):
+        step = Signal(size + 1, name=f"{name}_step{place}")
+        digit = Signal(name=f"{name}_digit{place}")
+        left = Signal(size, name=f"{name}_left{place}")
+        m.d.comb += [
+            step.eq(Cat(dividend[place], remainder)),
+            digit.eq(step >= divisor),
+            left.eq(Mux(digit, step - divisor, step)),
+        ]
+        digits.append(digit)
+        remainder = left
+    return Cat(*reversed(digits)), remainder
+
+
+def packed(number: Number) -> Value:
+    """The pattern of a number without its sign, for a rounding to a shorter format: 0 where it is below the normal
+    numbers of binary32, and the pattern of the largest exponent where it is beyond that.
+    """
+    field = number.exponent + FP32.bias
+    is_small, is_large = number.is_zero | (field < 1), field > FP32.max_code >> FP32.man_bits
+    return Mux(
+        is_small, 0, Cat(number.significand[:-1], Mux(is_large, FP32.max_code >> FP32.man_bits, field)[: FP32.exp_bits])
+    )[: FP32.bits - 1]
+
+
+def reduced(remainder: Value, step: Value) -> Value:
+    """A remainder less a step, or with it where the remainder is negative."""
+    adds = remainder[-1]
+    size = len(remainder)
+    padded = Cat(step, Const(0, size - len(step)))
+    subtracted = Mux(adds, padded, ~padded)
+    return (Cat(Const(1, 1), remainder) + Cat(~adds, subtracted))[1 : size + 1].as_signed()
+
+
+def reciprocal(
+    m: Module,
+    name: str,
+    divisor: Value,
+    crossed: Callable[[str, dict[str, Value]], Mapping[str, Value]] = lambda boundary, values: values,
+    is_short: Value | None = None,
+) -> tuple[Value, Value]:
+    """2**47 / divisor to nearest, for a significand, and the product of both less 2**47. There are no ties.
+
+    A division without restoring: each step adds or subtracts the divisor. ``crossed`` gets the name of a stage
+    boundary and all values that are needed behind it, and gives what becomes of these. Where ``is_short`` the
+    result is a subnormal number with one bit less: then it is even.
+    """
+    size = SIGNIFICAND
+    remainder: Value = Const(1 << size - 1, signed(size + 2))
+    digits: dict[str, Value] = {}
+    told = {} if is_short is None else {"is_short": is_short}
+    for place in reversed(range(size)):
+        after = Signal(signed(size + 2), name=f"{name}_remainder{place}")
+        m.d.comb += after.eq(reduced(Cat(Const(0, 1), remainder[:-1]).as_signed(), divisor))
+        digits[f"digit{place}"] = ~remainder[-1]
+        later = crossed(f"digits{len(digits)}", {"divisor": divisor, "remainder": after, **told, **digits})
+        divisor, remainder = later["divisor"], later["remainder"]
+        digits, told = ({key: later[key] for key in known} for known in (digits, told))
+    near = Cat(Const(1, 1), *list(digits.values())[:0:-1])  # an odd number next to the quotient; the first digit is one
+    twice = Cat(Const(0, 1), remainder).as_signed()
+    is_power = ~divisor[:-1].any()
+    quotient = Signal(size + 1, name=f"{name}_quotient")
+    error = Signal(signed(size + 1), name=f"{name}_error")
+    up = Signal(name=f"{name}_up")
+    down = Signal(name=f"{name}_down")
+    goes_up, goes_down = twice > divisor, twice < -divisor
+    if told:  # the even numbers next to an odd one
+        goes_up = Mux(told["is_short"], ~remainder[-1], goes_up)
+        goes_down = Mux(told["is_short"], remainder[-1], goes_down)
+    m.d.comb += [up.eq(goes_up), down.eq(goes_down)]
+    known = {"divisor": divisor, "remainder": remainder, "near": near, "up": up, "down": down, "is_power": is_power}
+    divisor, remainder, near, up, down, is_power = crossed("compared", known).values()
+    m.d.comb += [
+        quotient.eq(Mux(is_power, 1 << size, Mux(up, near + 1, Mux(down, near - 1, near)))),
+        error.eq(Mux(is_power, 0, Mux(up, divisor, Mux(down, -divisor, 0)) - remainder)),
+    ]
+    return quotient, error

@@ -1,0 +1,163 @@
+"""The largest key of a block, most significant bits first: two bits at a time; lanes with less drop out.
+
+With the digits of the lanes that are still in, some lane has the high bit (``some_high``); then the low bit of the
+largest digit is set if some lane has both, otherwise if some lane has it. No key is ever moved, so a step costs the
+three ORs over all lanes and one function for each lane, less than the multiplexers of a tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config.architecture import Amax
+from ..emission.modules import instantiated
+from .amax import AmaxTree
+from .register import Stage
+from .table import table
+
+LUT_INPUTS = 6
+
+
+class Some(wiring.Component):
+    """``y``: has some lane all its ``width`` bits set? On a carry chain, with as many lanes a position as a LUT
+    takes.
+    """
+
+    whole = True
+
+    def __init__(self, lanes: int, width: int) -> None:
+        self.lanes, self.width, self.kind = lanes, width, f"some_{lanes}x{width}"
+        super().__init__({"i": In(lanes * width), "y": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        lanes = [self.i[self.width * lane : self.width * (lane + 1)].all() for lane in range(self.lanes)]
+        together = max(LUT_INPUTS // self.width, 1)
+        positions = [Cat(lanes[first : first + together]).any() for first in range(0, self.lanes, together)]
+        chain = Signal(len(positions) + 1)  # a position that is set makes a carry, and all positions pass it on
+        m.d.comb += [chain.eq(Cat(positions) + Const((1 << len(positions)) - 1, len(positions))), self.y.eq(chain[-1])]
+        return m
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A lane between two steps: the bits of its exponent that are still to be looked at, its flag, and whether it has
+    not dropped out (None: nothing has).
+    """
+
+    rest: Value
+    flag: Value
+    still_in: Value | None
+
+
+class MsbFirst(AmaxTree):
+    """`AmaxTree` by another method, with the same ports. Combinational."""
+
+    kind = "amax_tree"
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        numerics, source = self.numerics, self.numerics.source
+        lanes = range(numerics.block_size)
+        x = [self.x[source.bits * lane : source.bits * (lane + 1)] for lane in lanes]
+        flags = [self.key(m, platform, lane, x[lane][:-1])[: -source.exp_bits] for lane in lanes]
+        has_flag = len(flags[0]) > 0
+        left_out = [self.left_out(number) for number in x]
+        now = [
+            Lane(x[lane][source.man_bits : -1], flags[lane], None if is_out is None else ~is_out)
+            for lane, is_out in enumerate(left_out)
+        ]
+        found = Const(0, 0)
+        now, found = self.registered(m, "key", now, found)
+        for step in range(source.exp_bits // 2):
+            now, found = self.step(m, platform, step + 1, now, found, has_flag)
+        flag = [self.some(m, platform, "some_flag", [[lane.still_in] for lane in now])] if has_flag else []
+        m.d.comb += Value.cast(self.amax).eq(Cat(flag, found))
+        return m
+
+    def step(
+        self, m: Module, platform: object, number: int, now: list[Lane], found: Value, has_flag: bool
+    ) -> tuple[list[Lane], Value]:
+        """Two more bits of the largest exponent, and the lanes that are left, without them."""
+
+        def some(name: str, *places: int) -> Signal:
+            return self.some(
+                m,
+                platform,
+                f"some_{name}{number}",
+                [
+                    [*([] if lane.still_in is None else [lane.still_in]), *(lane.rest[place] for place in places)]
+                    for lane in now
+                ],
+            )
+
+        high, low, both = some("high", -1), some("low", -2), some("both", -1, -2)
+        low = table(
+            m,
+            platform,
+            self.config,
+            "low_bit",
+            lambda high, low, both: both if high else low,
+            high,
+            low,
+            both,
+            signal=f"low_bit{number}",
+        )
+        is_last = len(now[0].rest) == 2
+        following = []
+        for i, lane in enumerate(now):
+            first = [] if lane.still_in is None else [lane.still_in]
+            name = "stays_in" if first else "is_in"
+            if is_last and has_flag:
+                first, name = [*first, lane.flag], "raises"
+            stays = (
+                None
+                if is_last and not has_flag
+                else table(
+                    m,
+                    platform,
+                    self.config,
+                    name,
+                    lambda *bits: all(bits[:-4]) and bits[-4:-2] == bits[-2:],
+                    *first,
+                    lane.rest[-1],
+                    lane.rest[-2],
+                    high,
+                    low,
+                    signal=f"{name}{number}_{i}",
+                )
+            )
+            following.append(Lane(lane.rest[:-2], lane.flag, stays))
+        found = Cat(low, high, found)
+        return (following, found) if is_last else self.registered(m, f"digit{number}", following, found)
+
+    def registered(self, m: Module, place: str, now: list[Lane], found: Value) -> tuple[list[Lane], Value]:
+        """What lives between two steps."""
+        values = {
+            f"{name}{i}": value
+            for i, lane in enumerate(now)
+            for name, value in vars(lane).items()
+            if value is not None and len(value)
+        }
+        if len(found):
+            values["found"] = found
+        later = Stage(m, self).crossed(place, **values).values
+        return [
+            Lane(**{name: later.get(f"{name}{i}", value) for name, value in vars(lane).items()})
+            for i, lane in enumerate(now)
+        ], later.get("found", found)
+
+    def some(self, m: Module, platform: object, name: str, lanes: list[list[Value]]) -> Signal:
+        """Has some lane all its bits set?"""
+        some = Signal(name=name)
+        if self.config.microarchitecture.amax is Amax.CARRY_CHAIN:
+            part = Some(len(lanes), len(lanes[0]))
+            m.submodules[f"find_{name}"] = instantiated(part, platform)
+            m.d.comb += [part.i.eq(Cat(lanes)), some.eq(part.y)]
+        else:
+            m.d.comb += some.eq(Cat(Cat(bits).all() for bits in lanes).any())
+        return some

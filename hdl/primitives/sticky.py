@@ -1,0 +1,74 @@
+"""Is any of many bits set? On a carry chain where that saves LUTs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config.architecture import Structure
+from ..config.build import ConverterConfig
+from ..emission.modules import ModuleLibrary, instantiated
+from .table import LUT_INPUTS, truth_of
+
+
+@dataclass(frozen=True)
+class Term:
+    """A function of a few bits."""
+
+    function: Callable[..., object]
+    inputs: list[Value]
+
+    def __or__(self, other: Term) -> Term:
+        count = len(self.inputs)
+        return Term(lambda *b: self.function(*b[:count]) or other.function(*b[count:]), [*self.inputs, *other.inputs])
+
+    @property
+    def truth(self) -> int:
+        return truth_of(self.function, len(self.inputs))
+
+
+class Sticky(wiring.Component):
+    """``y``: is any function set, each of its own bits of ``i``? A LUT for each, whose carry chain is the OR."""
+
+    kind, whole = "sticky", True
+
+    def __init__(self, widths: list[int], truths: list[int]) -> None:
+        self.widths, self.truth = tuple(widths), tuple(truths)
+        super().__init__({"i": In(sum(widths)), "y": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        positions, first = [], 0
+        for width, truth in zip(self.widths, self.truth):
+            positions.append((Const(truth, 1 << width) >> self.i[first : first + width])[0])
+            first += width
+        chain = Signal(len(positions) + 1)  # a position that is set makes a carry, and all positions pass it on
+        m.d.comb += [chain.eq(Cat(positions) + Const((1 << len(positions)) - 1, len(positions))), self.y.eq(chain[-1])]
+        return m
+
+
+def any_of(m: Module, platform: object, config: ConverterConfig, terms: list[Term]) -> Signal:
+    """The OR of the terms, those of a few inputs together in one LUT."""
+    packed: list[Term] = []
+    for term in sorted(terms, key=lambda term: -len(term.inputs)):
+        room = next((i for i, other in enumerate(packed) if len(other.inputs) + len(term.inputs) <= LUT_INPUTS), None)
+        if room is None:
+            packed.append(term)
+        else:
+            packed[room] |= term
+    y = Signal(name="sticky")
+    if not packed:
+        return y
+    if config.microarchitecture.structure is Structure.KEPT and isinstance(platform, ModuleLibrary):
+        part = Sticky([len(term.inputs) for term in packed], [term.truth for term in packed])
+        m.submodules.make_sticky = instantiated(part, platform)
+        m.d.comb += [part.i.eq(Cat(bit for term in packed for bit in term.inputs)), y.eq(part.y)]
+    else:
+        m.d.comb += y.eq(
+            Cat((Const(term.truth, 1 << len(term.inputs)) >> Cat(term.inputs))[0] for term in packed).any()
+        )
+    return y

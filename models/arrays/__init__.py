@@ -1,0 +1,1 @@
+"""Arrays that models take and return: sources, block arrays, packed layouts."""

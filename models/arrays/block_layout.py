@@ -1,0 +1,66 @@
+"""Arrays cut into blocks of one axis or of two, and scales and codes in the shape of the array again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...spec.catalogue import excerpt
+from .block_array import as_blocks, require_whole
+
+
+class BlockLayout:
+    """How an array of numbers is cut into blocks.
+
+    Blocks of one axis lie along any axis. Blocks of two axes lie along the last two; in the result the scale of such a
+    block is repeated for each of its rows, as Transformer Engine stores it.
+    """
+
+    def __init__(self, shape: tuple[int, ...], block: tuple[int, ...], axis: int, pad: bool) -> None:
+        """Raises TypeError and ValueError for an array that is not cut into blocks of the shape ``block``."""
+        if len(shape) < len(block):
+            raise ValueError(f"x must have at least {len(block)} axes for blocks of {block}, not the shape {shape}")
+        require_whole("axis", axis)
+        if not -len(shape) <= axis < len(shape):
+            raise ValueError(f"axis must be one of the {len(shape)} of x, not {excerpt(axis)}")
+        self.shape, self.block, self.axis = shape, block, axis
+        self.rows, self.columns = block if len(block) == 2 else (1, block[0])
+        if self.rows > 1 and (pad or axis % len(shape) != len(shape) - 1):
+            raise ValueError("blocks of two axes lie along the last two axes, which are not completed with zeros")
+        for length, size, place in [(shape[axis], self.columns, axis), (shape[-len(block)], self.rows, -2)]:
+            if length % size and not pad:
+                raise ValueError(
+                    f"axis {place} must be a multiple of the block size {size} long, not {length} "
+                    "(padding with zeros has to be asked for)"
+                )
+        self.lines = tuple(np.delete(shape, axis).tolist())
+        """The shape without the axis."""
+        self.blocks_in_line = -(-shape[axis] // self.columns)
+
+    def blocks(self, x: np.ndarray) -> np.ndarray:
+        """(n, elements of a block), of an array of this shape."""
+        if self.rows == 1:
+            return as_blocks(x, self.axis, self.columns)
+        tiles = x.reshape(-1, self.rows, self.blocks_in_line, self.columns).swapaxes(1, 2)
+        return np.ascontiguousarray(tiles).reshape(-1, self.rows * self.columns)
+
+    def of_lines(self, values: np.ndarray) -> np.ndarray:
+        """(n,) the value of each block's line, of (..., 1, ...) values."""
+        return np.repeat(np.moveaxis(values, self.axis, -1).reshape(-1), self.blocks_in_line)
+
+    def scales_of_blocks(self, scales: np.ndarray) -> np.ndarray:
+        """(n,) the scale of each block, of scales as `scales` gives them; of repeated ones the first."""
+        lines = np.moveaxis(scales, self.axis, -1)
+        return lines.reshape(-1, self.rows, self.blocks_in_line)[:, 0].reshape(-1)
+
+    def codes(self, codes: np.ndarray) -> np.ndarray:
+        """Codes (n, elements of a block) along the axis, complete blocks."""
+        return np.moveaxis(self._lines(codes, self.columns), -1, self.axis)
+
+    def scales(self, scales: np.ndarray) -> np.ndarray:
+        """Scales (n,) along the axis."""
+        return np.moveaxis(self._lines(np.repeat(scales[:, None], self.rows, axis=1), 1), -1, self.axis)
+
+    def _lines(self, parts: np.ndarray, width: int) -> np.ndarray:
+        """Blocks (n, rows * width) as lines of blocks side by side."""
+        tiles = parts.reshape(-1, self.blocks_in_line, self.rows, width).swapaxes(1, 2)
+        return tiles.reshape(*self.lines, self.blocks_in_line * width)

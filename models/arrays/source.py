@@ -1,0 +1,171 @@
+"""Source numbers as NumPy arrays: which dtype is which format, and exact widening to FP32 patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ...spec import BF16, FP16, FP32, FP64, FloatFormat
+from ...spec.catalogue import excerpt
+from .dlpack import from_dlpack
+
+FORMATS: dict[np.dtype, FloatFormat] = {
+    np.dtype(np.float32): FP32,
+    np.dtype(np.uint16): BF16,
+    np.dtype(np.float16): FP16,
+    np.dtype(np.float64): FP64,
+}
+"""The format of an array's dtype. NumPy has no BF16: its numbers are given as bit patterns."""
+
+TAKEN: dict[FloatFormat, tuple[str, tuple[FloatFormat, ...]]] = {
+    FP64: ("float64, float32, float16 or bfloat16", (FP64, FP32, BF16, FP16)),
+    FP32: ("float32, float16 or bfloat16", (FP32, BF16, FP16)),
+    BF16: ("bfloat16 (or its patterns as uint16)", (BF16,)),
+    FP16: ("float16", (FP16,)),
+}
+"""By source, in words and as formats: numbers that are numbers of it too."""
+
+DTYPES: dict[str, np.dtype] = {source.name: dtype for dtype, source in FORMATS.items()}
+
+HALF_EXPONENT = np.uint16(0x7C00)
+"""The exponent field of an FP16 pattern."""
+
+MAGNITUDE = np.uint32(0x7FFFFFFF)
+"""All bits of an FP32 pattern but the sign."""
+INFINITY = np.uint32(0x7F800000)
+"""FP32 pattern of +Inf, which is also the mask of the exponent field: magnitudes from here on are Inf and NaN."""
+FRACTION = np.uint32(0x007FFFFF)
+"""The fraction of an FP32 pattern."""
+SMALLEST_NORMAL = np.uint32(0x00800000)
+SIGN = np.uint32(0x80000000)
+"""FP32 pattern of the smallest normal number."""
+
+
+def require_subnormals() -> None:
+    """Raise RuntimeError where this thread's float32 is not IEEE 754, because some libraries switch the processor to
+    flush-to-zero. Patterns are compared, because then a comparison of numbers takes subnormals for zero too.
+    """
+    smallest = np.array([1], np.uint32).view(np.float32)
+    if (smallest * np.float32(2)).view(np.uint32)[0] != 2:
+        raise RuntimeError(
+            "this thread flushes subnormal numbers to zero (a library has changed the processor's "
+            "floating-point mode), so exact results are impossible"
+        )
+
+
+def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False, hint: str = "") -> np.ndarray:
+    """``x`` as an array of one of the dtypes of `FORMATS`, in the machine's byte order, without a copy where possible.
+
+    ``x`` is an array, or anything on the CPU with ``__dlpack__`` or ``__array__``, such as a PyTorch tensor or a JAX
+    array. BF16 numbers become bit patterns; uint16 is taken for such patterns only where the source is BF16 or
+    ``patterns`` is true. Raises TypeError unless every number of the array's format is a number of ``source``
+    (`TAKEN`); ``hint`` ends the sentence about float64.
+    """
+    array = from_dlpack(x) if _is_dlpack(x) else as_array(x, "x")
+    given = array.dtype.name
+    if given == "bfloat16":  # the view must keep the byte order
+        array = array.view(np.dtype(np.uint16).newbyteorder(array.dtype.byteorder))
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    is_number = given != "uint16" or patterns or source is BF16 or _is_dlpack(x)
+    wanted, formats = TAKEN[source]
+    if FORMATS.get(array.dtype) not in formats or not is_number:
+        found = "bfloat16" if given == "uint16" and _is_dlpack(x) else given
+        raise TypeError(f"x must be {wanted}, not {found}" + (hint if given == "float64" else ""))
+    return array
+
+
+def rounded_to(x: object, dtype: DTypeLike | None) -> np.ndarray:
+    """``x``, an array or nested lists of real numbers, rounded to the nearest float32 or float16, ties to even.
+
+    Raises ValueError for other dtypes, TypeError for what holds no real numbers.
+    """
+    try:
+        wanted = np.dtype(dtype)
+    except TypeError:
+        wanted = None
+    if wanted not in (np.float32, np.float16):
+        raise ValueError(f"dtype must be float32 or float16, not {excerpt(dtype)}")
+    array = as_array(x, "x")
+    if not np.can_cast(array.dtype, wanted, "same_kind"):
+        raise TypeError(f"x must be real numbers, not {array.dtype}")
+    with np.errstate(over="ignore"):
+        return array.astype(wanted)
+
+
+def as_array(x: object, name: str) -> np.ndarray:
+    """``x`` as a plain NumPy array, without a copy where possible. Raises TypeError, with this ``name``, for what gives
+    no array, and for masked arrays, also in a list or from ``__array__``.
+    """
+    if type(x) is np.ndarray:
+        return x
+    try:
+        array = np.asanyarray(x)  # once: what __array__ gives may change
+        is_masked = isinstance(array, np.ma.MaskedArray) or _has_masked_parts(x)
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever an __array__ raises
+        raise TypeError(f"{name} cannot be read: {' '.join(str(error).split())}") from error
+    if is_masked:
+        raise TypeError(
+            f"{name} must not be a masked array, whose mask would be lost: give {name}.filled(...) with the number "
+            "that stands for what is masked"
+        )
+    return np.asarray(array)
+
+
+def _has_masked_parts(x: object) -> bool:
+    """Is a masked array in a sequence, which NumPy makes a plain array of?"""
+    return isinstance(x, Sequence) and not isinstance(x, str | bytes) and any(map(_is_masked, x))
+
+
+def _is_masked(x: object) -> bool:
+    if isinstance(x, Sequence):
+        return _has_masked_parts(x)
+    plain = isinstance(x, np.ndarray | np.generic | int | float) and not isinstance(x, np.ma.MaskedArray)
+    return not plain and isinstance(np.asanyarray(x), np.ma.MaskedArray)
+
+
+def _is_dlpack(x: object) -> bool:
+    """Whether `from_dlpack` reads an array. Then uint16 is always bfloat16."""
+    return hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray)
+
+
+def widen(numbers: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """FP32 patterns of numbers of any of the dtypes, exactly: uint32 of the same shape, a view or ``out``."""
+    if numbers.dtype == np.float32:
+        return numbers.view(np.uint32)
+    if numbers.dtype == np.uint16:
+        np.copyto(out, numbers)
+        return np.left_shift(out, np.uint32(16), out=out)
+    patterns = numbers.view(np.uint16)
+    if ((patterns & HALF_EXPONENT) == HALF_EXPONENT).any():  # Inf or NaN: NumPy's own conversion, several times slower
+        np.copyto(out.view(np.float32), numbers)
+        return out
+    np.copyto(out.view(np.int32), patterns.view(np.int16))  # the sign fills the upper half
+    np.left_shift(out, np.uint32(13), out=out)
+    np.bitwise_and(out, np.uint32(0x8FFFFFFF), out=out)
+    np.multiply(
+        out.view(np.float32), np.float32(2.0**112), out=out.view(np.float32)
+    )  # from the bias 127 to that of FP16
+    return out
+
+
+def narrow(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
+    """Numbers of a source by their FP32 patterns, (n,) uint32 -> (n,) of its dtype: the way back from `widen`.
+
+    Numbers that the source does not have are rounded, in no specified way. The bits of NaN are kept, but in FP64.
+    """
+    if source == FP32:
+        return patterns.view(np.float32)
+    if source == FP64:
+        with np.errstate(invalid="ignore"):  # of signalling NaN
+            return patterns.view(np.float32).astype(np.float64)
+    if source == BF16:
+        return (patterns >> np.uint32(16)).astype(np.uint16)
+    special = patterns & INFINITY == INFINITY
+    halves = np.where(special, np.uint32(0), patterns).view(np.float32).astype(np.float16).view(np.uint16)
+    sign_and_fraction = (patterns >> np.uint32(16) & np.uint32(0x8000)) | (patterns >> np.uint32(13) & np.uint32(0x3FF))
+    return np.where(special, np.uint32(HALF_EXPONENT) | sign_and_fraction, halves).astype(np.uint16).view(np.float16)

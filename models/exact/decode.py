@@ -1,0 +1,146 @@
+"""The exact definition of decoding: one block, by rational arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from ...spec import (
+    E8M0,
+    FP32,
+    Decode,
+    DecodedNan,
+    DecodedOverflow,
+    DecodedRounding,
+    DecodedZero,
+    FloatFormat,
+    Kind,
+    Number,
+    ScaleReading,
+    Subnormals,
+)
+from .encode import TWO, floor_log2, product
+
+SCALE_READINGS: dict[ScaleReading, Callable[[int], Number]] = {
+    ScaleReading.E8M0: E8M0.decode,
+    ScaleReading.POWER: lambda byte: Number(False, TWO ** (byte - 127)),
+    ScaleReading.FIELD: lambda byte: FP32.decode(byte << FP32.man_bits),
+    ScaleReading.SIGNED: lambda byte: Number(False, TWO ** (byte - 256 if byte >= 128 else byte)),
+}
+"""The factor of a scale byte."""
+
+ROUNDINGS: dict[DecodedRounding, Callable[[int, Fraction, Fraction], int]] = {
+    DecodedRounding.RNE: lambda below, part, random: below + (2 * part > 1 or (2 * part == 1 and below % 2 == 1)),
+    DecodedRounding.RNA: lambda below, part, random: below + (2 * part >= 1),
+    DecodedRounding.RTZ: lambda below, part, random: below,
+    DecodedRounding.SR: lambda below, part, random: below + (part + random >= 1),
+}
+"""Of a magnitude that lies ``part`` of a step above ``below`` steps: the steps it is rounded to."""
+
+OVERFLOWS: dict[DecodedOverflow, Callable[[FloatFormat], int]] = {
+    DecodedOverflow.INF: lambda to: to.inf_field,
+    DecodedOverflow.SATURATE: lambda to: to.max_code,
+}
+"""The magnitude pattern of what is beyond the largest number."""
+
+
+def quiet_bit(to: FloatFormat) -> int:
+    """The top bit of the fraction, by which a NaN is quiet (IEEE 754-2019, section 6.2.1)."""
+    return 1 << (to.man_bits - 1)
+
+
+def canonical(code: int, rules: Decode) -> int:
+    to = rules.destination
+    return to.inf_field | quiet_bit(to)
+
+
+def all_ones(code: int, rules: Decode) -> int:
+    return rules.destination.magnitude_mask
+
+
+def payload(code: int, rules: Decode) -> int:
+    element, to = rules.block.element, rules.destination
+    number = element.decode(code)
+    if element.kind is Kind.FIXED or number.kind != "nan":
+        return canonical(code, rules)
+    fraction = Fraction(code % 2**element.man_bits, 2**element.man_bits)
+    sign = to.sign_mask if number.negative else 0
+    return sign | to.inf_field | int(fraction * 2**to.man_bits) | quiet_bit(to)
+
+
+NANS: dict[DecodedNan, Callable[[int, Decode], int]] = {
+    DecodedNan.CANONICAL: canonical,
+    DecodedNan.ALL_ONES: all_ones,
+    DecodedNan.PAYLOAD: payload,
+}
+"""The pattern of a result that is NaN, of an element code."""
+
+ZEROS: dict[DecodedZero, Callable[[bool], bool]] = {
+    DecodedZero.SIGNED: lambda negative: negative,
+    DecodedZero.POSITIVE: lambda negative: False,
+}
+"""Whether the result of an element that is zero is negative."""
+
+
+def round_magnitude(value: Fraction, rules: Decode, random: Fraction) -> int:
+    """The magnitude pattern of a value > 0. Beyond the largest number the steps go on growing."""
+    to = rules.destination
+    if rules.subnormals is Subnormals.FLUSH and value < TWO**to.emin:
+        return 0
+    step = TWO ** (max(floor_log2(value), to.emin) - to.man_bits)
+    below = (value / step).__floor__()
+    rounded = ROUNDINGS[rules.rounding](below, value / step - below, random) * step
+    if rounded > to.max_value:
+        return OVERFLOWS[rules.overflow](to)
+    if rounded < TWO**to.emin:
+        return int(rounded / TWO**to.lowest_exponent)
+    exponent = floor_log2(rounded)
+    fraction = rounded / TWO**exponent - 1
+    return ((exponent + to.bias) << to.man_bits) + int(fraction * 2**to.man_bits)
+
+
+def decode_block(scale: int, codes: Sequence[int], rules: Decode, random: Sequence[int] | None = None) -> list[int]:
+    """Decode one block.
+
+    Parameters
+    ----------
+    scale : the scale byte
+    codes : the element codes; blocks of any size are decoded
+    rules : formats and rules
+    random : the random bits of each element under `DecodedRounding.SR`, 0 unless given
+
+    Returns
+    -------
+    list of int
+        patterns of the destination
+
+    Raises
+    ------
+    ValueError
+        for a byte or a code outside its format
+
+    >>> from mxcast.spec import decoding
+    >>> [hex(pattern) for pattern in decode_block(128, [0x38, 0xB8, 0x7F], decoding("e4m3"))]
+    ['0x40000000', '0xc0000000', '0x7fc00000']
+    """
+    if not 0 <= scale < 256:
+        raise ValueError(f"a scale byte is 0 to 255, not {scale}")
+    factor, drawn = SCALE_READINGS[rules.scale_reading](scale), random or [0] * len(codes)
+    return [
+        _pattern(code, factor, rules, Fraction(bits, 2**rules.random_bits))
+        for code, bits in zip(codes, drawn, strict=True)
+    ]
+
+
+def _pattern(code: int, factor: Number, rules: Decode, random: Fraction) -> int:
+    element, to = rules.block.element.decode(code), rules.destination
+    number = product(element, factor, Fraction(1))
+    if number.kind == "nan":
+        return NANS[rules.nan](code, rules)
+    is_zero = element.kind == "finite" and element.magnitude == 0
+    negative = ZEROS[rules.zero](number.negative) if is_zero else number.negative
+    if number.kind == "inf":
+        magnitude = to.inf_field
+    else:
+        magnitude = round_magnitude(number.magnitude, rules, random) if number.magnitude else 0
+    return magnitude | (to.sign_mask if negative else 0)

@@ -1,0 +1,300 @@
+"""The golden model of encoding: arrays of numbers to blocks of scales and codes.
+
+Data are worked through in chunks that fit the processor's caches, in scratch buffers that are used again. Every step is
+one NumPy call on a chunk, on uint32 or float32, and on the narrow dtype of the codes as soon as the values fit it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias, Unpack
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ...spec import (
+    FP16,
+    FP32,
+    BlockFormat,
+    Encode,
+    EncodedZero,
+    EncodeFields,
+    FloatFormat,
+    NumberFormat,
+    Rule,
+    Specials,
+    Subnormals,
+)
+from ...spec import numerics as numerics_of
+from ...spec.catalogue import excerpt
+from ..arrays.block_array import Quantized, as_blocks, code_dtype, require_whole
+from ..arrays.parallel import checked_jobs, in_order
+from ..arrays.scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
+from ..arrays.source import (
+    INFINITY,
+    MAGNITUDE,
+    SIGN,
+    SMALLEST_NORMAL,
+    as_array,
+    as_numbers,
+    require_subnormals,
+    rounded_to,
+    widen,
+)
+from .amax import block_amax
+from .element import encode
+from .scale import broadcast, scale_bytes, scale_reciprocals
+from .special import special_blocks
+
+TAKEN_FOR = {
+    EncodedZero.POSITIVE: np.uint32(0),
+    EncodedZero.TAKEN_POSITIVE: np.uint32(0),
+    EncodedZero.TAKEN_NEGATIVE: SIGN,
+}
+"""What a number that is zero is taken for, where that is not itself."""
+
+BlockFunction = Callable[[np.ndarray, Encode, np.ndarray, np.ndarray, np.ndarray | None], None]
+Random: TypeAlias = "np.ndarray | np.random.Generator | Any | None"
+"""Random bits; Any is a generator of PyTorch. The text is not evaluated: the import of numpy.random takes its time."""
+
+
+def quantize(
+    x: object,
+    format: str | BlockFormat | NumberFormat | Encode,
+    profile: str | None = None,
+    *,
+    axis: int = -1,
+    pad: bool = False,
+    random: Random = None,
+    dtype: DTypeLike | None = None,
+    jobs: int = 1,
+    **rules: Unpack[EncodeFields],
+) -> Quantized:
+    """Quantize an array into blocks along an axis.
+
+    Any bit pattern is accepted, NaN payloads and subnormals included. Numbers of 16 bits are widened, which is exact.
+
+    Parameters
+    ----------
+    x : array (..., n, ...) of float32, float16 or bfloat16 numbers, or anything on the CPU that gives one by DLPack or
+        ``__array__``, such as a tensor of PyTorch or JAX. uint16 is taken for patterns of bfloat16 where the source is
+        bf16.
+    format : a block format by its long or short name, an element format, or complete numerics
+    profile : the name of the profile that gives the rules; ``ocp`` unless given
+    axis : the axis that is cut into blocks; its length is a multiple of the block size
+    pad : complete the last block along the axis with zeros instead
+    random : under the rounding ``sr``, the random bits of each element: an array of unsigned integers of the shape of
+        ``x``, or a generator, of NumPy or PyTorch, that draws them
+    dtype : float32 or float16: round to it first, to the nearest number as `numpy.asarray` does; float64, integers
+        and lists are taken with it only, as the result is rounded twice
+    jobs : number of threads that share the blocks; the bits do not depend on it
+    rules : fields of `Encode` that replace those of the profile
+
+    Returns
+    -------
+    Quantized
+        ``scales`` (..., n / block_size, ...) uint8, and ``codes`` (..., n, ...) uint8, or uint16 above eight bits
+
+    Raises
+    ------
+    TypeError
+        for other dtypes, masked arrays, and tensors on a GPU or with a gradient
+    ValueError
+        for an incomplete block, an unknown name, and random bits that the rounding does not take
+    RuntimeError
+        where this thread flushes subnormal numbers to zero
+
+    >>> q = quantize(np.linspace(-2, 2, 32, dtype=np.float32), "e2m1")
+    >>> q.scales, q.codes[:4]
+    (array([126], dtype=uint8), array([14, 14, 13, 13], dtype=uint8))
+    """
+    numerics = numerics_of(format, profile, **rules)
+    convert = partial(quantize_blocks, jobs=jobs)
+    return quantized(x, numerics, convert, axis=axis, pad=pad, random=random, dtype=dtype)
+
+
+def quantized(
+    x: object,
+    numerics: Encode,
+    convert: BlockFunction,
+    *,
+    axis: int = -1,
+    pad: bool = False,
+    random: Random = None,
+    dtype: DTypeLike | None = None,
+) -> Quantized:
+    """Cut an array into blocks along ``axis``, have ``convert`` fill scales and codes, and shape them like the array.
+
+    ``convert`` has the arguments of `quantize_blocks`; errors are those of `quantize`.
+    """
+    numbers = source_numbers(x, numerics.source, dtype)
+    bits = random_bits(random, numbers.shape, numerics.random_bits, numerics.rounding)
+    if numbers.ndim == 0:
+        raise ValueError("x must have at least one axis, not be a scalar")
+    require_whole("axis", axis)
+    if not -numbers.ndim <= axis < numbers.ndim:
+        raise ValueError(f"axis must be one of the {numbers.ndim} of x, not {excerpt(axis)}")
+    length, size = numbers.shape[axis], numerics.block_size
+    if length % size and not pad:
+        raise ValueError(
+            f"axis {axis} must be a multiple of the block size {size} long, not {length} "
+            "(padding with zeros has to be asked for)"
+        )
+    blocks = as_blocks(numbers, axis, size)
+    shape = (*np.moveaxis(numbers, axis, -1).shape[:-1], -(-length // size))
+    scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, code_dtype(numerics.block.element))
+    convert(blocks, numerics, scales, codes, None if bits is None else as_blocks(bits, axis, size))
+    codes = codes.reshape(*shape[:-1], shape[-1] * size)
+    return Quantized(
+        scales=np.moveaxis(scales.reshape(shape), -1, axis),
+        codes=np.moveaxis(codes, -1, axis),
+        numerics=numerics,
+        axis=axis,
+        length=length,
+    )
+
+
+def source_numbers(x: object, source: FloatFormat, dtype: DTypeLike | None) -> np.ndarray:
+    """``x`` as an array of numbers of the source; errors are those of `quantize`."""
+    given = x if dtype is None else rounded_to(x, dtype)
+    rounded = {FP32: "float32", FP16: "float16"}.get(source)
+    return as_numbers(given, source, hint=f": dtype='{rounded}' rounds it first" if rounded else "")
+
+
+def random_bits(random: Random, shape: tuple[int, ...], bits: int, rounding: Rule) -> np.ndarray | None:
+    """``bits`` random bits for each number of an array of this shape, as a rounding takes them: uint16, or None."""
+    if bits and random is None:
+        raise ValueError(
+            "the rounding sr needs random bits: give random= an array, a numpy.random.Generator or a torch.Generator"
+        )
+    if not bits and random is not None:
+        raise ValueError(f"random bits are for the rounding sr, not for {rounding}")
+    if random is None:
+        return None
+    if isinstance(random, np.random.Generator):
+        return random.integers(0, 1 << bits, shape, np.uint16)
+    if _is_torch_generator(random):
+        torch = sys.modules["torch"]  # who has a generator of PyTorch has imported it
+        drawn = torch.randint(1 << bits, shape, generator=random, device=random.device, dtype=torch.int32)
+        return drawn.cpu().numpy().astype(np.uint16)
+    random = as_array(random, "random")
+    if random.dtype.kind not in "ui":
+        raise TypeError(f"random must be unsigned numbers, not {random.dtype}")
+    if random.shape != shape:
+        raise ValueError(f"random must have the shape of x, {shape}, not {random.shape}")
+    if random.size and (int(random.min()) < 0 or int(random.max()) >> bits):
+        raise ValueError(f"random must be numbers of {bits} bits, not {int(random.min())} to {int(random.max())}")
+    return random.astype(np.uint16)
+
+
+def _is_torch_generator(random: object) -> bool:
+    return type(random).__name__ == "Generator" and type(random).__module__.partition(".")[0] == "torch"
+
+
+def quantize_blocks(
+    blocks: np.ndarray,
+    numerics: Encode,
+    scales: np.ndarray,
+    codes: np.ndarray,
+    random: np.ndarray | None = None,
+    *,
+    jobs: int = 1,
+) -> None:
+    """Quantize whole blocks into given arrays: (n, block_size) numbers -> (n,) uint8 and (n, block_size) codes.
+
+    Numbers are float32, float16 or, as bit patterns of bfloat16, uint16; codes uint8 or, above eight bits, uint16;
+    ``random``, under `Rounding.SR` only, (n, block_size) uint16. All must be C-contiguous; they may be memory maps.
+    ``jobs`` threads share the blocks; the bits do not depend on it. Raises TypeError and ValueError where arguments do
+    not fit.
+    """
+    check_blocks(blocks, numerics, scales, codes, random)
+    rows = CHUNK // numerics.block_size
+    share = -(-len(blocks) // (rows * checked_jobs(jobs))) * rows or rows
+
+    def work(start: int) -> None:
+        part = slice(start, start + share)
+        _quantize_part(blocks[part], numerics, scales[part], codes[part], None if random is None else random[part])
+
+    for _ in in_order(work, range(0, len(blocks), share), jobs):
+        pass
+
+
+def _quantize_part(
+    blocks: np.ndarray, numerics: Encode, scales: np.ndarray, codes: np.ndarray, random: np.ndarray | None
+) -> None:
+    """What one thread does of `quantize_blocks`, a chunk at a time."""
+    require_subnormals()
+    rows, buffers = CHUNK // numerics.block_size, scratch_buffers(min(CHUNK, blocks.size), numerics)
+    for start in range(0, len(blocks), rows):
+        part = slice(start, start + rows)
+        numbers = blocks[part].reshape(-1)
+        bits = widen(numbers, buffers.wide[: numbers.size])
+        _quantize_chunk(
+            bits,
+            numerics,
+            buffers,
+            scales[part],
+            codes[part].reshape(-1),
+            None if random is None else random[part].reshape(-1),
+        )
+
+
+def check_blocks(
+    blocks: np.ndarray, numerics: Encode, scales: np.ndarray, codes: np.ndarray, random: np.ndarray | None = None
+) -> None:
+    """Raise TypeError or ValueError unless the arrays are what `quantize_blocks` takes."""
+    as_numbers(blocks, numerics.source, patterns=True)
+    shape = (len(blocks), numerics.block_size)
+    arrays: dict[str, tuple[np.ndarray, tuple[int, ...], np.dtype]] = {
+        "blocks": (blocks, shape, blocks.dtype),
+        "scales": (scales, shape[:1], np.dtype(np.uint8)),
+        "codes": (codes, shape, code_dtype(numerics.block.element)),
+    }
+    if (random is None) == (numerics.random_bits > 0):
+        raise ValueError("random bits must be given under the rounding sr, and under no other")
+    if random is not None:
+        arrays["random"] = random, shape, np.dtype(np.uint16)
+    for name, (array, wanted, dtype) in arrays.items():
+        if array.dtype != dtype or not array.dtype.isnative:
+            raise TypeError(f"{name} must be {dtype}, not {array.dtype}")
+        if array.shape != wanted or not array.flags.c_contiguous:
+            raise ValueError(f"{name} must be C-contiguous of shape {wanted}, not of shape {array.shape}")
+
+
+def _quantize_chunk(
+    bits: np.ndarray,
+    numerics: Encode,
+    buffers: ScratchBuffers,
+    scales: np.ndarray,
+    codes: np.ndarray,
+    random: np.ndarray | None,
+) -> None:
+    magnitudes = np.bitwise_and(bits, MAGNITUDE, out=buffers.magnitudes[: bits.size])
+    if numerics.input_subnormals is Subnormals.FLUSH:
+        np.multiply(magnitudes, magnitudes >= SMALLEST_NORMAL, out=magnitudes)
+    if numerics.zero in TAKEN_FOR:
+        bits = np.where(magnitudes == 0, TAKEN_FOR[numerics.zero], bits)
+    amax = block_amax(magnitudes, numerics.block_size)
+    special = np.flatnonzero(amax >= INFINITY)
+    if special.size:  # rare: these blocks pass with their finite numbers only, and are completed at the end
+        rows = magnitudes.reshape(-1, numerics.block_size)[special]
+        finite = np.where(rows >= INFINITY, np.uint32(0), rows)
+        magnitudes.reshape(-1, numerics.block_size)[special] = finite
+        amax[special] = finite.max(axis=1)
+    np.copyto(scales, scale_bytes(amax, numerics))
+    if special.size and numerics.specials is Specials.TE:
+        scales[special[(rows == INFINITY).any(axis=1)]] = numerics.block.scale.max_code
+    scaled = magnitudes.view(np.float32)
+    np.multiply(
+        scaled, broadcast(scale_reciprocals(scales), numerics.block_size, buffers.factors[: bits.size]), out=scaled
+    )
+    encode(scaled, bits, numerics, buffers, codes, random)
+    if special.size:
+        signs = bits.reshape(-1, numerics.block_size)[special]
+        chosen = None if random is None else random.reshape(-1, numerics.block_size)[special]
+        blocks = codes.reshape(-1, numerics.block_size)
+        scales[special], blocks[special] = special_blocks(
+            rows, signs, scales[special], blocks[special], numerics, chosen
+        )

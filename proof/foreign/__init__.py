@@ -1,0 +1,1 @@
+"""Converters of others: adapters, port maps, and the check against our rules."""

@@ -1,0 +1,1 @@
+"""Checks on the netlist of a design: structure, lanes, pipelines."""

@@ -1,0 +1,278 @@
+"""A pipeline is a pure delay: its registers become wires, and what is left is proved as a combinational design.
+
+That holds where every path from an input to an output crosses the same number of registers, all on one edge of one
+clock, and nothing is fed back: a result then depends on the one block that entered so many edges before. It is checked
+on the netlist.
+"""
+
+from __future__ import annotations
+
+from graphlib import CycleError, TopologicalSorter
+from math import inf
+
+from .design import DISSOLVED, FREED, UNSAID, Design, provide
+from .structure import StructureError
+
+ROUNDS = 50
+"""How often Yosys is asked at most what registers that constants feed make constant."""
+
+REGISTERS = ("$_DFF_P_", "$_DFF_N_")
+
+# What is undefined becomes free, so that a proof holds whatever a tool makes of it. Resets and enables that are tied
+# vanish; what is left of them is no plain register and is found below. The first value of a register is none of a
+# pipeline's.
+PREPARATION = [
+    *DISSOLVED,
+    "proc -norom",
+    "flatten",
+    *UNSAID,
+    *FREED,
+    "opt_expr -keepdc",
+    "opt_clean",
+    "check -assert",
+    "setundef -undriven -anyseq",
+    "setattr -unset init",
+]
+CLEANING = ["opt_clean", "opt_expr", "opt_dff -nodffe -nosdff -keepdc", "opt_clean"]
+STEPS = ("clk", "enable")
+"""Ports that registers alone have."""
+# first the registers of the top module that rst reaches, which are valid bits: their reset goes before the enable
+WITH_ENABLES = [
+    "opt_clean",
+    "opt_dff -keepdc i:rst A:top %i %coe* %co t:$dff %i",
+    "opt_dff -keepdc -nosdff",
+    "opt_clean",
+]
+BITS = (
+    "simplemap t:$dff t:$dffe t:$adff t:$adffe t:$sdff t:$sdffe t:$sdffce t:$dffsr t:$aldff t:$dlatch t:$adlatch t:$sr"
+)
+"""Registers become registers of one bit."""
+
+
+def combinational(design: Design, latency: int, settling: bool = False) -> tuple[Design, int]:
+    """The design with wires in place of its ``latency`` registers on every path, and after how many edges of its clock
+    it is that.
+
+    It has at most one clock, the port ``clk``. Raises `StructureError`, one sentence, where it is no such pipeline. A
+    register that only constants feed holds anything before them. Where that is over before the first block leaves, as
+    no path has more than ``latency`` registers, it does not matter; elsewhere it is refused, unless the design is
+    ``settling``.
+    """
+    provide(design.folder)
+    modules = _flat(design, [*PREPARATION])
+    _check_memories(modules[design.top])
+    design, edges = design.of_netlist(_flat(design.of_netlist(modules), ["memory_map", *CLEANING, BITS])), 0
+    late = _longest(design.modules[design.top]) - latency
+    for _ in range(ROUNDS):
+        _check_written(design.modules[design.top])
+        settled = _settled(design.modules[design.top])
+        if not settled:
+            break
+        if not settling and late > 0:
+            raise StructureError("it has a register that only a constant feeds: what it holds before is not known")
+        edges += settled
+        design = design.of_netlist(_flat(design.of_netlist(design.modules), [*CLEANING, BITS]))
+    else:
+        raise StructureError(f"registers that constants feed are not settled after {edges} edges")
+    module = design.modules[design.top]
+    if (found := delays(module)) - {latency}:
+        raise StructureError(
+            f"registers between a block and its result: {' or '.join(map(str, sorted(found)))}, not {latency}"
+        )
+    for cell in module["cells"].values():
+        if cell["type"] in REGISTERS:
+            _make_wire(cell)
+    return design.of_netlist({design.top: module}), int(max(0, min(edges, late)))
+
+
+def bypassed(design: Design) -> Design:
+    """The design with wires in place of its registers, as the modules that it is made of; of its top module nothing
+    else stays than instances of modules.
+
+    That is the function of a converter for which `handshake.check_handshake` and `combinational` raise nothing: there
+    all registers move at once, every path has as many, and what is left out reaches no result.
+    """
+    provide(design.folder)
+    modules = design.netlist_after([*DISSOLVED, "proc -norom", *UNSAID, *WITH_ENABLES])
+    for module in modules.values():
+        _bypass(module)
+    top = modules[design.top]
+    top["cells"] = {name: cell for name, cell in top["cells"].items() if cell["type"] in modules}
+    return design.of_netlist(modules)
+
+
+def _bypass(module: dict) -> None:
+    """Make wires of the registers of a module, and leave out what only these have."""
+    registers = {name: cell for name, cell in module["cells"].items() if cell["type"].startswith(("$dff", "$sdff"))}
+    replaced = {
+        taken: given
+        for cell in registers.values()
+        for taken, given in zip(cell["connections"]["Q"], cell["connections"]["D"])
+    }
+
+    def wires(bits: list) -> list:
+        while not replaced.keys().isdisjoint(bits):
+            bits = [replaced.get(bit, bit) for bit in bits]
+        return bits
+
+    module["ports"] = {name: port for name, port in module["ports"].items() if name not in STEPS}
+    module["cells"] = {name: cell for name, cell in module["cells"].items() if name not in registers}
+    for one in (*module["ports"].values(), *module["netnames"].values()):
+        one["bits"] = wires(one["bits"])
+    for cell in module["cells"].values():
+        cell["connections"] = {port: wires(bits) for port, bits in cell["connections"].items() if port not in STEPS}
+
+
+def _longest(module: dict) -> float:
+    """How many registers stand on the longest path to a register or an output, wherever it starts; infinity where one
+    feeds back.
+    """
+    graph = _graph(module)
+    crossed: dict[str, int] = {}
+    try:
+        for name in TopologicalSorter(graph).static_order():
+            crossed[name] = max((crossed[other] for other in graph[name]), default=0) + (
+                module["cells"][name]["type"] in REGISTERS
+            )
+    except CycleError:
+        return inf
+    return max(crossed.values(), default=0)
+
+
+def _settled(module: dict) -> int:
+    """Make wires of the registers that constants feed, and of those that they feed; returns how many edges that
+    takes.
+    """
+    registers = {name: cell for name, cell in module["cells"].items() if cell["type"] in REGISTERS}
+    constant, edges = {"0", "1"}, 0
+    while now := [name for name, cell in registers.items() if cell["connections"]["D"][0] in constant]:
+        edges += 1
+        for name in now:
+            cell = registers.pop(name)
+            constant.add(cell["connections"]["Q"][0])
+            _make_wire(cell)
+    return edges
+
+
+def _flat(design: Design, commands: list[str]) -> dict[str, dict]:
+    """The flat top module after Yosys' commands, by its name."""
+    return {design.top: design.netlist_after(commands)[design.top]}
+
+
+def delays(module: dict) -> set[int]:
+    """How many registers stand on the paths from the inputs of a flat module to its outputs.
+
+    Raises `StructureError` where there are others than plain registers on one edge of ``clk``, and where something is
+    fed back.
+    """
+    cells, clock = module["cells"], module["ports"].get("clk", {}).get("bits")
+    edges = {cell["type"] for cell in cells.values() if cell["type"] in REGISTERS}
+    for cell in cells.values():
+        kind = cell["type"]
+        if not kind.startswith("$"):
+            raise StructureError(f"it has a black box, {kind}")
+        if kind not in REGISTERS and kind.startswith(
+            ("$_DFF", "$_SDFF", "$_ALDFF", "$_DLATCH", "$_SR", "$dff", "$ff", "$mem")
+        ):
+            raise StructureError(f"it has storage that is no plain register: {_words(kind)}")
+        if kind in REGISTERS and cell["connections"]["C"] != clock:
+            raise StructureError("it has a register on another clock than clk")
+    if len(edges) > 1:
+        raise StructureError("it has registers on both edges of the clock")
+    graph, driver = _graph(module), _drivers(module)
+    try:
+        order = list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        registers = any(cells[name]["type"] in REGISTERS for name in error.args[1])
+        raise StructureError(
+            "a register feeds back into itself: it is no pipeline" if registers else "it has a combinational loop"
+        ) from None
+    entering = {
+        bit
+        for name, port in module["ports"].items()
+        if port["direction"] == "input" and name != "clk"
+        for bit in port["bits"]
+    }
+    late: dict[str, frozenset[int]] = {}
+
+    def of(bit: object) -> frozenset[int]:
+        return frozenset({0}) if bit in entering else late[driver[bit]] if bit in driver else frozenset()
+
+    for name in order:
+        found = frozenset().union(*map(of, _inputs(cells[name])))
+        late[name] = frozenset(n + 1 for n in found) if cells[name]["type"] in REGISTERS else found
+    return set().union(
+        *(of(bit) for port in module["ports"].values() if port["direction"] == "output" for bit in port["bits"])
+    )
+
+
+def _drivers(module: dict) -> dict[object, str]:
+    """The cell that drives each bit of a flat module."""
+    return {
+        bit: name
+        for name, cell in module["cells"].items()
+        for port, bits in cell["connections"].items()
+        if cell["port_directions"][port] == "output"
+        for bit in bits
+    }
+
+
+def _inputs(cell: dict) -> list:
+    """The bits on which a cell's output depends; of a register, those that it takes over."""
+    ports = ["D"] if cell["type"] in REGISTERS else [p for p, way in cell["port_directions"].items() if way == "input"]
+    return [bit for port in ports for bit in cell["connections"][port]]
+
+
+def _graph(module: dict) -> dict[str, set[str]]:
+    """For each cell of a flat module those that drive its inputs."""
+    driver = _drivers(module)
+    return {name: {driver[bit] for bit in _inputs(cell) if bit in driver} for name, cell in module["cells"].items()}
+
+
+def _check_memories(module: dict) -> None:
+    """Raise `StructureError` for a memory in which a place is chosen by a signal: others are registers. Tables are none
+    any more.
+    """
+    for cell in module["cells"].values():
+        if cell["type"] == "$mem_v2":
+            size, offset, width = (int(cell["parameters"][name], 2) for name in ("SIZE", "OFFSET", "ABITS"))
+            for port in ("RD_ADDR", "WR_ADDR"):
+                bits = cell["connections"][port]
+                places = [
+                    "".join(map(str, reversed(bits[start : start + width]))) for start in range(0, len(bits), width)
+                ]
+                if not all(set(place) <= {"0", "1"} and 0 <= int(place, 2) - offset < size for place in places):
+                    raise StructureError("it has a memory that is written")
+
+
+def _check_written(module: dict) -> None:
+    """Raise `StructureError` for a register that is never written, or by its reset only: Yosys makes it x."""
+    ends = [port["bits"] for port in module["ports"].values()]
+    ends += [bits for cell in module["cells"].values() for bits in cell["connections"].values()]
+    if any("x" in bits for bits in ends):
+        raise StructureError(
+            "it has a register or latch that nothing writes, or only a reset: what it holds is not known"
+        )
+
+
+def _words(kind: str) -> str:
+    names = {
+        "$_DLATCH": "a latch",
+        "$_SR": "a latch",
+        "$_SDFFE": "an enable and a reset",
+        "$_SDFFCE": "an enable and a reset",
+        "$_SDFF": "a reset that is not tied",
+        "$_DFFE": "an enable",
+        "$mem": "a memory",
+    }
+    return next((words for start, words in names.items() if kind.startswith(start)), "a reset that is not tied")
+
+
+def _make_wire(cell: dict) -> None:
+    bits = cell["connections"]
+    cell |= {
+        "type": "$_BUF_",
+        "parameters": {},
+        "port_directions": {"A": "input", "Y": "output"},
+        "connections": {"A": bits["D"], "Y": bits["Q"]},
+    }

@@ -1,0 +1,1 @@
+"""The questions whose answers make a proof, for each operation."""

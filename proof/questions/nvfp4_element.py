@@ -1,0 +1,151 @@
+"""Lemmas about the elements of a block under two levels of scales: lanes that multiply, and lanes that are told
+thresholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from ...hdl import Nvfp4Form
+from ...spec import E2M1
+from ..netlist.design import Part
+from ..specification.encode import bits, extended
+from ..specification.nvfp4 import BOUNDARIES, EXPONENT, MARKS, SIGNIFICAND, Nvfp4Specification, signed, total, widened
+from ..specification.nvfp4_row import is_row
+from .arithmetic import product_range
+from .lemma import can_happen, lemma, multiplied, multiplying
+from .nvfp4_factor import COMPANIONS
+from .nvfp4_threshold import WHOLE, WIDTH, is_companion, is_correction
+from .question import Question, constant, vector
+
+ROW = ("start", "cells", "thresholds")
+"""What lanes are told of thresholds."""
+
+
+def of_products(unit_with: Callable[..., Part], lanes: Sequence[Part], s: Nvfp4Specification) -> Iterator[Question]:
+    """Lanes that multiply: they have the product and its roundings, and may have random bits."""
+    rules, source, size = s.rules, s.source, s.source.man_bits + 1
+    wires = {"x": source.bits, "p": E2M1.bits, "significand": SIGNIFICAND, "exponent": EXPONENT}
+    wires |= dict.fromkeys(s.flags, 0)
+    if rules.random_bits:
+        wires["random"] = rules.random_bits
+    field = f"(bvadd {widened('exponent', EXPONENT, 11)} {bits(1023, 11)})"
+    fraction = f"((_ extract {SIGNIFICAND - 2} 0) significand)"
+    width = size + SIGNIFICAND
+    zero = bits(0, width)  # what a lane multiplies in place of a number that is zero under every factor
+    is_number = (
+        f"(and (= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) significand) #b1) {s.is_normal_factor('exponent')})"
+    )
+    yield product_range(size)
+    for number, lane in enumerate(lanes):
+        yield multiplying(
+            size,
+            partial(lemma, _name(number), "every element has its code, under every factor", tuple(wires)),
+            multiplied(lane, size).text,
+            lane.state("t"),
+            *(_constant(lane, name, width) for name, width in wires.items()),
+            s.number("x64", f"((_ extract {source.bits - 2} 0) x)", source.bits - 1),
+            f"(define-fun f64 () (_ BitVec 64) (concat #b0 {field} {fraction} {bits(0, 53 - SIGNIFICAND)}))\n",
+            s.product("exact", "x64", "f64", size),
+            s.rounding(),
+            f"(assert (and {s.unless_special(is_number)} {s.can_enter('x')} "
+            f"(= (times {zero} {extended('significand', SIGNIFICAND, width)}) {zero})))\n",
+            holds=s.specials("x", "p", s.is_code()),
+            is_inner=True,
+        )
+
+
+def of_thresholds(unit_with: Callable[..., Part], lanes: Sequence[Part], s: Nvfp4Specification) -> Iterator[Question]:
+    """Lanes that are told the thresholds of a factor: the wires that hold those may be anything near them."""
+    marks, (companion, _) = [f"mark{mark}_whole" for mark in MARKS], COMPANIONS[s.rules.order]
+    unit = unit_with("exponent", without=("factor",), freed=(*marks, companion))
+    values = [
+        constant("n", EXPONENT, unit.wire("exponent", "s")),
+        constant("W", WHOLE, unit.wire(companion, "s")),
+        *(constant(f"X{mark}", WHOLE, unit.wire(wire, "s")) for mark, wire in zip(MARKS, marks)),
+        *(constant(flag, 0, unit.wire(flag, "s")) for flag in s.factor_flags),
+    ]
+    yield from _counted(unit, lanes, s, values)
+
+
+def of_table(unit_with: Callable[..., Part], lanes: Sequence[Part], s: Nvfp4Specification) -> Iterator[Question]:
+    """Lanes that are told a row of a table: that of a factor, or of what is none."""
+    unit = unit_with()
+    free = {"n": EXPONENT, "W": WHOLE, **{f"X{mark}": WHOLE for mark in MARKS}}
+    row = tuple(unit.wire(f"row_{name}", "s") for name in ROW)
+    of_factor = is_row({mark: f"X{mark}" for mark in MARKS}, "n", s.source, row)
+    values = [
+        *(f"(declare-const {name} (_ BitVec {width}))\n" for name, width in free.items()),
+        *(f"(declare-const {flag} Bool)\n" for flag in s.factor_flags),
+        f"(assert {s.is_row(of_factor, row, unit.wire('scale', 's'))})\n",
+    ]
+    yield from _counted(unit, lanes, s, values)
+
+
+ELEMENT_QUESTIONS = {Nvfp4Form.PRODUCT: of_products, Nvfp4Form.THRESHOLDS: of_thresholds, Nvfp4Form.TABLE: of_table}
+"""By form, given a function that gives the module of what lanes are told with wires, the lanes that differ, and the
+specification."""
+
+
+def _counted(unit: Part, lanes: Sequence[Part], s: Nvfp4Specification, values: Sequence[str]) -> Iterator[Question]:
+    """The code is by the thresholds X of the marks, which are near m * W / 4 for some number W."""
+    known = [is_companion("W"), s.is_factor("n", "W")]
+    for mark in MARKS:
+        four = f"(bvshl {extended(f'X{mark}', WHOLE, WIDTH)} {bits(2, WIDTH)})"
+        difference = f"(bvsub {four} (bvmul {bits(mark, WIDTH)} {extended('W', WHOLE, WIDTH)}))"
+        known.append(is_correction(difference, rest=3))
+        known.append(f"(bvuge X{mark} {bits(1 << SIGNIFICAND - 1, WHOLE)})")
+    assumed = s.unless_special(f"(and {' '.join(known)})")
+    wires = {"x": s.source.bits, "p": E2M1.bits} | {flag: 0 for flag in s.flags if flag not in s.factor_flags}
+    for number, lane in enumerate(lanes):
+        names = (*wires, "n", "W", *(f"X{mark}" for mark in MARKS), *s.factor_flags)
+        about = [
+            unit.text,
+            lane.text,
+            unit.state("s"),
+            lane.state("t"),
+            *(f"(assert (= {unit.wire(told, 's')} {lane.wire(told, 't')}))\n" for told in (*ROW, *s.factor_flags)),
+            *(_constant(lane, name, width) for name, width in wires.items()),
+            *values,
+            s.number("x64", f"((_ extract {s.source.bits - 2} 0) x)", s.source.bits - 1),
+            f"(assert (and {assumed} {s.can_enter('x')}))\n",
+        ]
+        yield lemma(
+            _name(number),
+            "every element has its code, under every factor and its thresholds",
+            names,
+            *about,
+            holds=s.specials("x", "p", _is_counted(s)),
+            is_inner=True,
+        )
+        if not number:
+            some = f"(and (distinct ((_ extract 2 0) p) #b000) (not {s.unless_special('false')}))"
+            yield can_happen("element", names, *about, f"(assert {some})\n")
+
+
+def _is_counted(s: Nvfp4Specification) -> str:
+    """Is the code p the number of limits that x times the factor passes, by the thresholds of the marks?"""
+    field, width = 12, WHOLE + 1
+    number = extended(s.significand("x64", SIGNIFICAND), SIGNIFICAND, width)
+    passed = []
+    for one in BOUNDARIES:
+        binades = (
+            f"(bvadd {extended(s.field('x64'), 11, field)} {widened('n', EXPONENT, field)} "
+            f"{signed(1 - one.exponent - 1023, field)})"
+        )
+        threshold = f"(concat #b0 X{one.quarters})"
+        reached = [
+            f"(and (= n {bits(up, field)}) (bvuge (bvshl {number} {bits(up, width)}) {threshold}))" for up in (0, 1)
+        ]
+        passed.append(f"(let ((n {binades})) (or (bvsgt n {bits(1, field)}) {' '.join(reached)}))")
+    return f"(= ((_ extract 2 0) p) (ite (= x64 {bits(0, 64)}) #b000 {total(passed)}))"
+
+
+def _name(number: int) -> str:
+    return f"element-{number}" if number else "element"
+
+
+def _constant(part: Part, name: str, width: int) -> str:
+    """A port of a lane by its name; of no width it is a statement."""
+    return constant(name, width, vector(part.wire(name, "t"), width))

@@ -1,0 +1,186 @@
+"""Lemmas about what the numbers of a block are scaled with: the reciprocal of a product, or a quotient; and about its
+companion, whose product with it is 2**47 and a small error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from ...spec import E4M3, FP32, Order
+from ..netlist.design import Part
+from ..specification.encode import bits, extended
+from ..specification.nvfp4 import EXPONENT, LOWEST_COMPANION, SIGNIFICAND, Nvfp4Specification, signed, times, widened
+from ..specification.nvfp4_quotient import LOWEST_FACTOR, QuotientSpecification
+from .arithmetic import product_range, quotient_range
+from .division import REMAINDER, digits, division, remainders, within
+from .lemma import can_happen, lemma, multiplied, multiplying
+from .nvfp4_threshold import WHOLE
+from .question import Question, constant
+
+SAYS = "every scale has its factor, under every constant of a tensor"
+ERROR = SIGNIFICAND + 1
+"""Bits of the error of a product with a companion."""
+HALF, MOST = 1 << SIGNIFICAND - 1, (1 << SIGNIFICAND) - 1
+"""The smallest and the largest significand."""
+
+
+def reciprocal(part_with: Callable[..., Part], s: Nvfp4Specification) -> Iterator[Question]:
+    """The divisor s * d, and what its division leaves; the divisor is the companion."""
+    name, divisor = "reciprocal", "v_significand"
+    yield from division(part_with, name, divisor)
+    yield quotient_range()
+    size = E4M3.man_bits + 1
+    yield product_range(size)
+    assumed = f"(assert (and {s.is_byte('scale')} {s.is_constant_of_elements('d')}))\n"
+    definitions = s.divisor("scale", "d")
+    yield lemma(
+        "divisor",
+        "no divisor is beyond the largest scale times the largest constant",
+        ("scale", "d"),
+        times(size, is_free=False),
+        "(declare-const scale (_ BitVec 8))\n(declare-const d (_ BitVec 32))\n",
+        definitions,
+        assumed,
+        holds=s.is_in_limits("v64"),
+    )
+    part = part_with(divisor, freed=tuple(remainders(name)))
+    wires = {
+        "scale": ("scale", E4M3.bits),
+        "d": ("d", FP32.bits),
+        "R": ("significand", SIGNIFICAND),
+        "n": ("exponent", EXPONENT),
+        "W": ("companion", WHOLE),
+        "e": ("error", ERROR),
+        "r": (f"{name}_remainder0", REMAINDER),
+        "v_divided": (divisor, SIGNIFICAND),
+    }
+    v = extended("v_divided", SIGNIFICAND, REMAINDER)
+    known = " ".join(within(part.wire(wire, "s"), v) for wire in remainders(name))
+    is_divided = f"(= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) v_divided) #b1)"
+    about = [
+        multiplied(part, size).text,
+        part.state("s"),
+        *(constant(one, width, part.wire(wire, "s")) for one, (wire, width) in wires.items()),
+        definitions,
+        assumed,
+        f"(define-fun V () (_ BitVec {SIGNIFICAND}) {s.significand('v64', SIGNIFICAND)})\n",
+        f"(assert {s.is_in_limits('v64')})\n(assert (=> {is_divided} (and {known})))\n",
+    ]
+    quotient = (
+        f"(and (= v_divided V) (= W (concat #b0 V)) (= n {_exponent(s, 1)}) "
+        f"{nearest('R', SIGNIFICAND, digits(part, name), v)} {s.is_factor('n', 'W')})"
+    )
+    power = (
+        f"(and (= R {bits(HALF, SIGNIFICAND)}) (= n {_exponent(s, 0)}) (= W {bits(2 * HALF, WHOLE)}) "
+        f"(= e {bits(0, ERROR)}) {s.is_factor('n', 'W')})"
+    )
+    yield multiplying(
+        size,
+        partial(lemma, "factor", SAYS, tuple(wires)),
+        *about,
+        holds=f"(ite (not {s.has_reciprocal('v64')}) {_largest()} "
+        f"(ite (= V {bits(HALF, SIGNIFICAND)}) {power} {quotient}))",
+        is_inner=True,
+    )
+    yield can_happen("factor", tuple(wires), times(size, is_free=False), *about, f"(assert {is_divided})\n")
+
+
+def _largest() -> str:
+    return (
+        f"(and (= R {bits(MOST, SIGNIFICAND)}) (= n {bits(FP32.emax, EXPONENT)}) (= W {bits(HALF, WHOLE)}) "
+        f"(= e {signed(-HALF, ERROR)}))"
+    )
+
+
+def _exponent(s: Nvfp4Specification, less: int) -> str:
+    """That of the reciprocal of the divisor."""
+    return f"((_ extract {EXPONENT - 1} 0) (bvsub {bits(1023 - less, 11)} {s.field('v64')}))"
+
+
+def nearest(quotient: str, size: int, near: str, v: str) -> str:
+    """A quotient of ``size`` bits is the odd number ``near`` of a division by ``v`` that leaves ``r``, or a number
+    beside it, and its error ``e`` is at most half of the divisor.
+    """
+    width = REMAINDER + 2
+    v, r, e = f"(concat #b00 {v})", widened("r", REMAINDER, width), widened("e", ERROR, width)
+    added = [
+        f"(and (= {quotient} (bvadd {extended(near, SIGNIFICAND, size)} {signed(more, size)})) "
+        f"(= {e} (bvsub {product} {r})))"
+        for more, product in ((0, bits(0, width)), (1, v), (-1, f"(bvneg {v})"))
+    ]
+    return f"(or {' '.join(added)}) {within(f'(bvshl {e} {bits(1, width)})', v)}"
+
+
+def quotient(part_with: Callable[..., Part], s: QuotientSpecification) -> Iterator[Question]:
+    """d / s, whose divisor has four bits."""
+    part, wires = part_with(), {"scale": E4M3.bits, "d": FP32.bits}
+    outputs = {"R": ("significand", SIGNIFICAND), "n": ("exponent", EXPONENT)}
+    outputs |= {flag: (flag, 0) for flag in s.flags if flag != "nan_sign"}
+    names = (*wires, *outputs)
+    about = [
+        part.text,
+        part.state("s"),
+        *(constant(name, width, part.wire(name, "s")) for name, width in wires.items()),
+        *(constant(name, width, part.wire(wire, "s")) for name, (wire, width) in outputs.items()),
+        s.factor("scale", "d"),
+        f"(assert (and {s.is_byte('scale')} {s.is_constant_of_elements('d')}))\n",
+    ]
+    yield lemma("factor", SAYS, names, *about, holds=s.is_factor_of("scale", "d"), is_inner=True)
+    yield can_happen("factor", names, *about, f"(assert (not {s.unless_special('false')}))\n")
+
+
+FACTOR_QUESTIONS: dict[Order, Callable[..., Iterator[Question]]] = {
+    Order.TE: reciprocal,
+    Order.PAPER: reciprocal,
+    Order.AO: quotient,
+    Order.AO_SINGLE: quotient,
+}
+"""By order, given a function that gives the module with wires, and the specification."""
+
+
+def companion(part_with: Callable[..., Part]) -> Iterator[Question]:
+    """The companion of a factor that is no reciprocal, by a division of 2**47."""
+    name = "companion"
+    yield from division(part_with, name, "significand")
+    yield quotient_range()
+    yield quotient_range("quotient-of-lowest", LOWEST_FACTOR, LOWEST_COMPANION)
+    wires = {
+        "R": ("significand", SIGNIFICAND),
+        "W": (f"{name}_quotient", WHOLE),
+        "e": (f"{name}_error", ERROR),
+        "r": (f"{name}_remainder0", REMAINDER),
+    }
+    part = part_with(*(wire for wire, _ in wires.values()), freed=tuple(remainders(name)))
+    v = extended("R", SIGNIFICAND, REMAINDER)
+    known = " ".join(within(part.wire(wire, "s"), v) for wire in remainders(name))
+    is_power = f"(= R {bits(HALF, SIGNIFICAND)})"
+    power = f"(and (= W {bits(2 * HALF, WHOLE)}) (= e {bits(0, ERROR)}))"
+    yield lemma(
+        "companion",
+        "every factor has its companion",
+        tuple(wires),
+        part.text,
+        part.state("s"),
+        *(constant(one, width, part.wire(wire, "s")) for one, (wire, width) in wires.items()),
+        f"(assert (and (= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) R) #b1) {known}))\n",
+        holds=f"(ite {is_power} {power} (and {nearest('W', WHOLE, digits(part, name), v)}))",
+        is_inner=True,
+    )
+
+
+COMPANIONS = {
+    Order.TE: ("companion", "error"),
+    Order.PAPER: ("companion", "error"),
+    Order.AO: ("companion_quotient", "companion_error"),
+    Order.AO_SINGLE: ("companion_quotient", "companion_error"),
+}
+"""By order, the wires of a companion and of the error of its product with the factor."""
+
+COMPANION_QUESTIONS: dict[Order, Callable[..., Iterable[Question]]] = {
+    Order.TE: lambda part_with: (),
+    Order.PAPER: lambda part_with: (),
+    Order.AO: companion,
+    Order.AO_SINGLE: companion,
+}
+"""By order, given a function that gives the module of what lanes are told; none where a factor comes with it."""

@@ -1,0 +1,181 @@
+"""Lemmas about the scale of a block under two levels of scales: of a product, or of a quotient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from ...spec import E4M3, FP32, Order
+from ..netlist.design import Part
+from ..specification.encode import bits, extended
+from ..specification.nvfp4 import SIGNIFICAND, Nvfp4Specification, cast_to, signed, times, widened
+from ..specification.nvfp4_quotient import DIGITS, INFINITY, POWER, ZERO, QuotientSpecification
+from .arithmetic import product_range, quotients
+from .lemma import can_happen, lemma, multiplied, multiplying
+from .question import Question, constant, vector
+
+SAYS = "every largest magnitude has its scale, under every constant of a tensor"
+STEPS = DIGITS - 1
+WIDTH = SIGNIFICAND + 2
+"""Bits of the words in which steps of the division are compared."""
+EXPONENT = 11
+"""Bits of the exponent of a quotient, in hardware."""
+BINADES = 300
+"""No quotient of two numbers of binary32 has an exponent beyond this."""
+
+
+def product_scale(part_with: Callable[..., Part], s: Nvfp4Specification) -> Iterator[Question]:
+    """The multiplication of significands is the function `times` on both sides."""
+    part, names, size = part_with(), ("b", "k", "scale"), s.scaled_size
+    yield product_range(size)
+    definitions, is_scale = s.scale(*names)
+    about = [
+        cast_to(E4M3),
+        multiplied(part, size).text,
+        part.state("s"),
+        constant("b", s.magnitude_bits, part.wire("amax", "s")),
+        constant("k", FP32.bits, part.wire("k", "s")),
+        constant("scale", E4M3.bits, part.wire("scale", "s")),
+        definitions,
+        f"(assert (and {s.is_magnitude('b')} {s.is_constant_of_scale('k')}))\n",
+    ]
+    yield multiplying(size, partial(lemma, "scale", SAYS, names), *about, holds=is_scale, has_block=True)
+    yield can_happen("scale", names, times(size, is_free=False), *about, f"(assert (distinct scale {bits(0, 8)}))\n")
+
+
+def quotient_scale(part_with: Callable[..., Part], s: QuotientSpecification) -> Iterator[Question]:
+    """The sixth; the division, step by step, whose remainders telescope to the first digits of a quotient; and the
+    scale, of every number in place of these digits.
+    """
+    yield from _sixth(part_with("sixth"), s)
+    yield _first(part_with, s)
+    yield from _steps(part_with)
+    yield from _scale(part_with, s)
+    yield quotients()
+    yield _specials(s)
+
+
+def _sixth(part: Part, s: QuotientSpecification) -> Iterator[Question]:
+    about = [
+        part.text,
+        part.state("s"),
+        constant("b", s.magnitude_bits, part.wire("amax", "s")),
+        s.number("b64", s.finite("b"), s.magnitude_bits),
+        s.sixth("sixth64", "b64"),
+        f"(assert (= b {s.finite('b')}))\n",
+    ]
+    is_found = f"(= sixth {part.wire('sixth', 's')})"
+    yield lemma("sixth", "every largest magnitude has its sixth", ("b",), *about, holds=is_found, is_inner=True)
+    yield can_happen("sixth", ("b",), *about, f"(assert {s.is_number('sixth')})\n")
+
+
+def _first(part_with: Callable[..., Part], s: QuotientSpecification) -> Question:
+    part = part_with("remainder_0", "divisor_significand", "quotient_exponent", freed=("sixth",))
+    dividend = "(ite (bvult A V) (concat #b0 A #b0) (concat #b00 A))"
+    remainder, divisor = _remainder(part, 0), extended("V", SIGNIFICAND, WIDTH)
+    exponent = widened(part.wire("quotient_exponent", "s"), EXPONENT, POWER)
+    return lemma(
+        "quotient-first",
+        "the dividend is taken so that the first digit is one, which leaves less than the divisor",
+        ("a", "k"),
+        part.text,
+        part.state("s"),
+        constant("a", FP32.bits - 1, part.wire("sixth", "s")),
+        constant("k", FP32.bits, part.wire("k", "s")),
+        s.operands("a", "k"),
+        f"(assert {_is_divided(s)})\n",
+        holds=f"(and (= {remainder} (bvsub {dividend} {divisor})) (bvult {remainder} {divisor}) (= E {exponent}) "
+        f"(= V {part.wire('divisor_significand', 's')}) {_is_exponent('E')})",
+        is_inner=True,
+    )
+
+
+def _remainder(part: Part, number: int) -> str:
+    """What is left after so many steps, without the first bit, which is not used, unless it is the last."""
+    wire = part.wire(f"remainder_{number}", "s")
+    return f"(concat #b0 {wire})" if number == STEPS else f"(concat #b00 ((_ extract {SIGNIFICAND - 1} 0) {wire}))"
+
+
+def _is_divided(s: QuotientSpecification) -> str:
+    """Are a and k numbers, whose division the steps are about?"""
+    return f"(and {s.is_number('a')} {s.is_number(s.magnitude('k'))})"
+
+
+def _is_exponent(e: str) -> str:
+    return f"(and (bvsle {signed(-BINADES, POWER)} {e}) (bvsle {e} {signed(BINADES, POWER)}))"
+
+
+def _steps(part_with: Callable[..., Part]) -> Iterator[Question]:
+    v = extended("v", SIGNIFICAND, WIDTH)
+    for first, about in ((1, "odd"), (2, "even")):
+        shown = range(first, STEPS + 1, 2)
+        wires = [f"{name}_{number}" for name in ("remainder", "digit") for number in shown]
+        freed = ("divisor_significand", *(f"remainder_{number - 1}" for number in shown))
+        part, claims = part_with(*wires, freed=freed), []
+        for number in shown:
+            before, after = _remainder(part, number - 1), _remainder(part, number)
+            twice = f"(bvshl {before} {bits(1, WIDTH)})"
+            step = f"(ite {part.wire(f'digit_{number}', 's')} (bvsub {twice} {v}) {twice})"
+            claims.append(f"(=> (bvult {before} {v}) (and (= {after} {step}) (bvult {after} {v})))")
+        yield lemma(
+            f"quotient-{about}",
+            f"every {about} step of the division leaves less than the divisor, after a digit",
+            ("v",),
+            part.text,
+            part.state("s"),
+            constant("v", SIGNIFICAND, part.wire("divisor_significand", "s")),
+            f"(assert (= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) v) #b1))\n",
+            holds=f"(and {' '.join(claims)})",
+            is_inner=True,
+        )
+
+
+def _scale(part_with: Callable[..., Part], s: QuotientSpecification) -> Iterator[Question]:
+    names = ("b", "a", "k", "scale", "V", "digits", "rest", "E")
+    digits, last = [f"digit_{number}" for number in range(1, STEPS + 1)], f"remainder_{STEPS}"
+    part = part_with(freed=("sixth", "divisor_significand", "quotient_exponent", last, *digits))
+    found = " ".join(vector(part.wire(digit, "s"), 1) for digit in digits)
+    rest = part.wire(last, "s")
+    about = [
+        part.text,
+        part.state("s"),
+        constant("b", s.magnitude_bits, part.wire("amax", "s")),
+        constant("a", FP32.bits - 1, part.wire("sixth", "s")),
+        constant("k", FP32.bits, part.wire("k", "s")),
+        constant("scale", E4M3.bits, part.wire("scale", "s")),
+        constant("V", SIGNIFICAND, part.wire("divisor_significand", "s")),
+        constant("digits", DIGITS, f"(concat #b1 {found})"),
+        constant("rest", SIGNIFICAND, f"((_ extract {SIGNIFICAND - 1} 0) {rest})"),
+        constant("E", POWER, widened(part.wire("quotient_exponent", "s"), EXPONENT, POWER)),
+        f"(assert (=> (= b {s.finite('b')}) (bvult a {INFINITY})))\n"
+        f"(assert (=> {_is_divided(s)} (and (= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) V) #b1) "
+        f"{_is_exponent('E')} (bvult {rest} {extended('V', SIGNIFICAND, SIGNIFICAND + 1)}))))\n",
+    ]
+    yield lemma("scale", SAYS, names, *about, holds=s.is_scale("b", "a", "k", "scale"), is_inner=True)
+    yield can_happen("scale", names, *about, "(assert (= scale #x71))\n")
+
+
+def _specials(s: QuotientSpecification) -> Question:
+    """Which numbers of a block can be under which factor."""
+    names = {"b": s.magnitude_bits, "x": s.magnitude_bits, "k": FP32.bits, "d": FP32.bits, "scale": E4M3.bits}
+    definitions, is_scale = s.scale("b", "k", "scale")
+    infinity, d = bits(s.inf, s.magnitude_bits), s.magnitude("d")
+    no_d, nan_d = f"(= {d} {ZERO})", f"(bvugt {d} {INFINITY})"
+    return lemma(
+        "special-numbers",
+        "NaN has a scale of NaN, and so has Inf where d is zero",
+        tuple(names),
+        *(f"(declare-const {name} (_ BitVec {width}))\n" for name, width in names.items()),
+        definitions,
+        f"(assert (and (bvule x b) {s.are_constants('k', 'd')} {is_scale}))\n",
+        holds=f"(=> (or (bvugt x {infinity}) {nan_d} (and (= x {infinity}) {no_d})) {s.is_nan_scale('scale')})",
+    )
+
+
+SCALE_QUESTIONS: dict[Order, Callable[..., Iterator[Question]]] = {
+    Order.TE: product_scale,
+    Order.PAPER: product_scale,
+    Order.AO: quotient_scale,
+    Order.AO_SINGLE: quotient_scale,
+}
+"""By order, given a function that gives the module with wires, and the specification."""

@@ -1,0 +1,150 @@
+"""Lemmas about thresholds that are made of a factor by corrections of a product (`hdl.nvfp4.threshold_unit`).
+
+Of the factor R there is a number W with R * W = 2**47 + e. For 4 * X = m * W + c the product 4 * X * R is
+m * (2**47 + e) + c * R, and X passes the mark m where c * R is beyond a limit less m * e. The least such c is found by
+a division of four steps, whose remainders telescope like those of `division`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..netlist.design import Part
+from ..specification.encode import bits, extended
+from ..specification.nvfp4 import HALF_PLACE, MARKS, SIGNIFICAND, signed, widened
+from .division import within
+from .lemma import lemma
+from .question import Question, constant
+
+STEPS = 4
+"""Digits of c."""
+CORRECTIONS = (1 - (1 << STEPS), 1 << STEPS)
+"""What c can be."""
+LEFT, LEAST, WHOLE, WIDTH = SIGNIFICAND + 4, STEPS + 2, SIGNIFICAND + 1, SIGNIFICAND + 8
+"""Bits of the wires, and of the words in which they are compared."""
+
+
+def is_companion(w: str) -> str:
+    """Is this a number W? Up to that of a power of two."""
+    return f"(and (bvuge {w} {bits(1 << SIGNIFICAND - 1, WHOLE)}) (bvule {w} {bits(1 << SIGNIFICAND, WHOLE)}))"
+
+
+def is_correction(c: str, rest: int = 0) -> str:
+    """Is this a number c, and what is added to it so that the threshold is a whole number?"""
+    least, most = CORRECTIONS
+    return f"(and (bvsle {signed(least, WIDTH)} {c}) (bvsle {c} {signed(most + rest, WIDTH)}))"
+
+
+def left_of(mark: int) -> list[str]:
+    """The wires of the division, in their order in time."""
+    return [f"mark{mark}_left", *(f"mark{mark}_left{place}" for place in reversed(range(STEPS)))]
+
+
+def thresholds(part_with: Callable[..., Part], companion: str, error: str) -> Iterator[Question]:
+    """``part_with`` gives the module with wires, and with others freed; ``companion`` and ``error`` are the wires that
+    hold W and e.
+    """
+    yield _limits(part_with, error)
+    yield from _steps(part_with)
+    yield _corrections(part_with)
+    yield _whole(part_with, companion)
+
+
+def _limits(part_with: Callable[..., Part], error: str) -> Question:
+    part = part_with(*(f"mark{mark}_left" for mark in MARKS), freed=(error,))
+    e = widened("e", SIGNIFICAND + 1, WIDTH)
+    claims = []
+    for mark, is_beyond in MARKS.items():
+        # of whole numbers, reaching a limit is being beyond the one before
+        limit = signed(HALF_PLACE if is_beyond else -HALF_PLACE - 1, WIDTH)
+        left = widened(part.wire(f"mark{mark}_left", "s"), LEFT, WIDTH)
+        claims.append(f"(= {left} (bvsub {limit} (bvmul {bits(mark, WIDTH)} {e})))")
+    return lemma(
+        "threshold-limits",
+        "the error of every factor is taken from the limits of the marks",
+        ("e",),
+        part.text,
+        part.state("s"),
+        constant("e", SIGNIFICAND + 1, part.wire(error, "s")),
+        f"(assert {within(e, bits(1 << SIGNIFICAND - 1, WIDTH))})\n",
+        holds=f"(and {' '.join(claims)})",
+        is_inner=True,
+    )
+
+
+def _steps(part_with: Callable[..., Part]) -> Iterator[Question]:
+    r = extended("R", SIGNIFICAND, WIDTH)
+    for turn, about in enumerate(("even", "odd")):
+        shown = [wire for mark in MARKS for wire in left_of(mark)[2 - turn :: 2]]
+        freed = [wire for mark in MARKS for wire in left_of(mark)[1 - turn :: 2]]
+        part = part_with("significand", *shown, freed=tuple(freed))
+        for mark, left in zip(MARKS, map(left_of, MARKS)):
+            claims = []
+            for at in range(2 - turn, STEPS + 1, 2):
+                before, after = (widened(part.wire(wire, "s"), LEFT, WIDTH) for wire in left[at - 1 : at + 1])
+                step, twice = (f"(bvshl {r} {bits(STEPS - at + more, WIDTH)})" for more in (0, 1))
+                is_negative = f"(bvslt {before} {bits(0, WIDTH)})"
+                stepped = f"(ite {is_negative} (bvadd {before} {step}) (bvsub {before} {step}))"
+                claims.append(
+                    f"(=> (and (bvsle (bvneg {twice}) {before}) (bvslt {before} {twice})) "
+                    f"(and (= {after} {stepped}) (bvsle (bvneg {step}) {after}) (bvslt {after} {step})))"
+                )
+            yield lemma(
+                f"threshold-{about}-{mark}",
+                f"every {about} step to the correction of the mark {mark}/4 adds or subtracts the factor",
+                ("R",),
+                part.text,
+                part.state("s"),
+                constant("R", SIGNIFICAND, part.wire("significand", "s")),
+                f"(assert (= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) R) #b1))\n",
+                holds=f"(and {' '.join(claims)})",
+                is_inner=True,
+            )
+
+
+def _corrections(part_with: Callable[..., Part]) -> Question:
+    freed = tuple(wire for mark in MARKS for wire in left_of(mark))
+    part = part_with(*(f"mark{mark}_least" for mark in MARKS), freed=freed)
+    values, claims = [], []
+    for mark in MARKS:
+        *steps, last = (f"(bvslt {part.wire(wire, 's')} {bits(0, LEFT)})" for wire in left_of(mark))
+        powers = [
+            f"(ite {is_negative} {signed(-(1 << place), LEAST)} {bits(1 << place, LEAST)})"
+            for is_negative, place in zip(steps, reversed(range(STEPS)))
+        ]
+        values.append(constant(f"c{mark}", LEAST, part.wire(f"mark{mark}_least", "s")))
+        claims.append(f"(= c{mark} (bvadd {' '.join(powers)} (ite {last} {bits(0, LEAST)} {bits(1, LEAST)})))")
+    return lemma(
+        "threshold-corrections",
+        "every correction is the sum of its steps, and one more where a remainder is left",
+        tuple(f"c{mark}" for mark in MARKS),
+        part.text,
+        part.state("s"),
+        *values,
+        holds=f"(and {' '.join(claims)})",
+        is_inner=True,
+    )
+
+
+def _whole(part_with: Callable[..., Part], companion: str) -> Question:
+    part = part_with(*(f"mark{m}_whole" for m in MARKS), freed=(companion, *(f"mark{m}_least" for m in MARKS)))
+    values, names, claims = [constant("W", WHOLE, part.wire(companion, "s"))], ["W"], []
+    for mark in MARKS:
+        values.append(constant(f"c{mark}", LEAST, part.wire(f"mark{mark}_least", "s")))
+        values.append(constant(f"X{mark}", WHOLE, part.wire(f"mark{mark}_whole", "s")))
+        names += [f"c{mark}", f"X{mark}"]
+        c, four = widened(f"c{mark}", LEAST, WIDTH), f"(bvshl {extended(f'X{mark}', WHOLE, WIDTH)} {bits(2, WIDTH)})"
+        product = f"(bvadd (bvmul {bits(mark, WIDTH)} {extended('W', WHOLE, WIDTH)}) {c})"
+        is_next = f"(and (bvsge {four} {product}) (bvslt (bvsub {four} {bits(4, WIDTH)}) {product}))"
+        claims.append(f"(=> {is_correction(c)} {is_next})")
+    return lemma(
+        "threshold-whole",
+        "every threshold is the next whole number",
+        tuple(names),
+        part.text,
+        part.state("s"),
+        *values,
+        f"(assert {is_companion('W')})\n",
+        holds=f"(and {' '.join(claims)})",
+        is_inner=True,
+    )

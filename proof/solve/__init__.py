@@ -1,0 +1,1 @@
+"""Solvers, proofs and counterexamples."""

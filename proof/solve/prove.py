@@ -1,0 +1,372 @@
+"""The proof of a written converter: questions asked, answers judged, everything kept beside the Verilog."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...hdl import HardwareConfig, default_name, emitted
+from ...host.errors import DesignError
+from ...host.files import claimed, write_whole
+from ...spec.catalogue import known_name
+from ...synth.yosys import yosys_version
+from ..netlist.design import NETLISTS, Design
+from ..netlist.handshake import PROVED, check_handshake, moving
+from ..netlist.pipeline import bypassed, combinational
+from ..netlist.stored import with_ports
+from ..netlist.structure import StructureError, check_ports
+from ..netlist.wrapping import unwrapped
+from ..operations import asked_of, whole
+from ..questions.question import Question
+from ..verilog.elaboration import elaborated
+from ..verilog.gate import Objection, objections, of_readers, unreadable
+from ..verilog.readers import READ_VERILOG, readers, refusal
+from ..verilog.slang import slang_version
+from ..verilog.text import Reading, plain, readings
+from .argument import Argument, Status, Step, answered, doubtful, worst
+from .branches import branch_blocks
+from .counterexample import Counterexample, disagreement, replayed, simulated, stood_by
+from .record import keep
+from .solver import solver_version
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """The outcome of `prove`."""
+
+    config: HardwareConfig
+    verilog: Path
+    sha256: str
+    """Digest of the file when it was read."""
+    arguments: list[Argument]
+    """One for each of Yosys' readers that reads the file, and for each text that it is to some tools."""
+    unread: dict[str, str]
+    """Readers that cannot read it, and what they say."""
+    objections: list[Objection]
+    """What is in the text that no proof can be trusted with."""
+    netlist: str | None
+    solver: str
+    version: str
+    counterexample: Counterexample | None
+    folder: Path
+    handshake: str | None = None
+    """What was shown besides of valid and ready, where there are."""
+    disagreement: str | None = None
+    """What a simulator shows although it is proved as both readers have it."""
+    second_leg: str = ""
+    """The simulation of texts that one reader alone has proved, in words."""
+
+    @property
+    def steps(self) -> list[Step]:
+        return [step for argument in self.arguments for step in argument.steps]
+
+    @property
+    def remark(self) -> str | None:
+        """Why it was not proved in parts although that was wanted, or why nothing was proved."""
+        of_arguments = [text for argument in self.arguments for text in (argument.remark, argument.doubt)]
+        return (
+            "; ".join(dict.fromkeys(filter(None, [*of_arguments, *map(str, self.objections), self.disagreement])))
+            or None
+        )
+
+    @property
+    def method(self) -> str:
+        """``composed`` or ``monolithic``."""
+        return (
+            "monolithic"
+            if any(step.question.name.endswith("block") for step in self.steps) or not self.steps
+            else "composed"
+        )
+
+    @property
+    def status(self) -> Status:
+        if self.counterexample:
+            return Status.FAIL
+        found = worst(argument.status for argument in self.arguments)
+        return Status.UNKNOWN if found is Status.PASS and (self.objections or self.disagreement) else found
+
+    @property
+    def passed(self) -> bool:
+        return self.status is Status.PASS
+
+    @property
+    def seconds(self) -> float:
+        """Of a processor, for all questions."""
+        return round(sum(step.answer.seconds for step in self.steps), 2)
+
+    def to_dict(self) -> dict:
+        handshake = {"latency": self.config.latency, "handshake": self.handshake} if self.config.latency else {}
+        return {
+            **self.config.to_dict(),
+            "config_id": self.config.config_id,
+            "profile": self.config.profile,
+            "verilog": self.verilog.name,
+            "sha256": self.sha256,
+            "method": self.method,
+            "remark": self.remark,
+            **handshake,
+            "netlist": self.netlist,
+            "solver": self.solver,
+            "solver_version": self.version,
+            "yosys": yosys_version(),
+            "slang": slang_version(),
+            "status": self.status,
+            "seconds": self.seconds,
+            "arguments": [argument.to_dict() for argument in self.arguments],
+            "unread": self.unread,
+            "second_leg": self.second_leg,
+            "objections": list(map(str, self.objections)),
+            "disagreement": self.disagreement,
+            "counterexample": self.counterexample.to_dict() if self.counterexample else None,
+        }
+
+
+def prove(
+    config: HardwareConfig,
+    *,
+    rtl: Path | str | None = None,
+    name: str | None = None,
+    out: Path | str = "build",
+    whole: bool = False,
+    latency: int = 0,
+    netlist: str | None = None,
+    solver: str = "bitwuzla",
+    timeout: float = 900,
+    force: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Proof:
+    """Prove that the emitted file, or the file ``rtl`` with the module ``name``, is what the configuration's numerics
+    say, for every block.
+
+    It is proved as each of Yosys' two readers has it, in parts that are put together (see `operations.Asked`), or
+    with ``whole`` in one question. ``netlist`` is a target of `design.NETLISTS`: then what synthesis makes of the file
+    is proved, cells and all. A file with registers is proved as a whole where it is a pipeline of ``latency`` clock
+    cycles (see `pipeline.combinational`), which is that of the configuration where that has registers; valid and ready
+    are checked besides (see `handshake`). ``timeout``, in seconds, is that of each question. The questions, with the
+    outcome, stay in ``proof/`` beside the Verilog, and those of a file ``rtl`` in ``FILE-CONFIGURATION/proof/`` there.
+    ``progress`` is told what is done next.
+
+    A file ``rtl`` goes through a preprocessor first; where its text depends on macros by which tools make themselves
+    known, every text is proved. What no proof can be trusted with is an objection (see `gate`). A file that passes is
+    also simulated on some blocks, as simulators may read it otherwise than Yosys. A counterexample is a block that a
+    simulator shows to differ; where none does, the other reader is asked too, and the proof is UNKNOWN. A file whose
+    parts make no proof of the whole is asked as a whole. Raises `ToolMissing` where a tool is missing, `DesignError`
+    where no reader can read the file, ValueError where it has other ports.
+    """
+    version = solver_version(solver)
+    if asked_of(config).monolithic is None and (whole or latency or netlist):  # refused before anything is written
+        raise ValueError(
+            f"{config.formats} is proved in parts only, as it is emitted: not as a whole, netlist or pipeline"
+        )
+    netlist = None if netlist is None else known_name("netlist", netlist, NETLISTS)
+    say = progress or (lambda text: None)
+    if rtl is None:
+        name = default_name(config) if name is None else name
+        verilog = emitted(config, out, name)
+        written = verilog.read_text()
+        texts = [Reading(text=plain(written))]
+    else:
+        verilog, name = Path(rtl), name or Path(rtl).stem
+        say("reading the Verilog")
+        texts = readings([verilog], [verilog.parent])
+    own = verilog.parent.parent if verilog.parent.name == "rtl" else verilog.parent
+    if rtl is not None:  # so that the proof of an emitted file in the same folder stays
+        own /= f"{verilog.stem}-{config.config_id}"
+    folder = own / "proof" / "-".join(filter(None, [verilog.stem, netlist, "whole" if whole else None]))
+    latency = _latency(config, latency, netlist)
+    with claimed(folder):
+        _clear(folder)
+        proof = Proof(
+            config=config,
+            verilog=verilog,
+            sha256=hashlib.sha256(verilog.read_bytes()).hexdigest(),
+            arguments=[],
+            unread={},
+            objections=[],
+            netlist=netlist,
+            solver=solver,
+            version=version,
+            counterexample=None,
+            folder=folder,
+        )
+        is_whole = whole or (latency > 0 and asked_of(config).monolithic is not None)
+        asker = _Asker(proof, name, latency, is_whole, rtl is not None, timeout, force, say)
+        for text in texts:
+            asker.ask(text)
+            if asker.counterexample:
+                break
+        is_asked = proof.arguments and all(argument.steps for argument in proof.arguments)
+        proof = Proof(
+            **vars(proof)
+            | {
+                "counterexample": asker.counterexample,
+                "disagreement": asker.disagreement,
+                "second_leg": "; ".join(dict.fromkeys(asker.second_legs)),
+                "handshake": PROVED if config.latency and is_asked else None,
+            }
+        )
+        write_whole(folder / "proof.json", json.dumps(proof.to_dict(), indent=2) + "\n")
+        if rtl is None and netlist is None:
+            keep(written, name, str(proof.status))
+    return proof
+
+
+@dataclass
+class _Asker:
+    """Adds to a proof what is found about one text after the other."""
+
+    proof: Proof
+    name: str
+    latency: int
+    whole: bool
+    is_foreign: bool
+    timeout: float
+    force: bool
+    say: Callable[[str], None]
+    counterexample: Counterexample | None = None
+    disagreement: str | None = None
+    second_legs: list[str] = field(default_factory=list)
+    has_array_ports: bool = False
+    read: Design | None = None
+    """The text that is asked about as the first reader has it, without registers."""
+
+    def ask(self, text: Reading) -> None:
+        """Ask about a text as each reader has it; what passes is simulated."""
+        proof, unread = self.proof, {}
+        folder, self.read = proof.folder / text.folder, None
+        elaboration = elaborated(text.text, self.name)
+        self.has_array_ports = elaboration.has_array_ports
+        proof.objections.extend(o for o in objections(elaboration) if o not in proof.objections)
+        for reader in readers() if proof.netlist is None else [READ_VERILOG]:
+            if proof.netlist is None and (why := refusal(reader, elaboration)):
+                unread[reader] = why
+                continue
+            self.say(f"reading the Verilog with {reader}" if proof.netlist is None else f"mapping to {proof.netlist}")
+            argument = Argument(reader=reader, macros=text.macros, steps=[])
+            try:
+                self._argue(argument, Design(text.text, self.name, folder / reader, reader, netlist=proof.netlist))
+            except DesignError as error:
+                unread[reader] = str(error)
+                continue
+            proof.arguments.append(argument)
+            if self.counterexample:
+                return
+        proof.unread.update(unread)
+        doubtful(argument for argument in proof.arguments if argument.macros == text.macros)
+        if not any(argument.macros == text.macros for argument in proof.arguments):
+            raise DesignError(unreadable(proof.objections, unread))
+        if self.is_foreign and proof.netlist is None:
+            blocks = None
+            if proof.status is Status.PASS and self.read:
+                blocks = branch_blocks(proof.config, self.read, self.say)
+            self.say("comparing with a simulator")  # Yosys and a simulator may read a file differently
+            found = simulated(
+                proof.config, text.text, self.name, folder, self.latency, not self.has_array_ports, blocks
+            )
+            is_proved = worst(argument.status for argument in proof.arguments) is Status.PASS
+            alone = [argument.reader for argument in proof.arguments if argument.macros == text.macros]
+            if found is None and is_proved and len(alone) == 1:
+                self.say(f"simulating what {alone[0]} alone reads")
+                found = self._stand_by(text, folder)
+            if found and is_proved and all(objection.of_tools for objection in proof.objections):
+                read = [argument.reader for argument in proof.arguments]
+                self.disagreement = disagreement(list(dict.fromkeys(read)), found.simulator, found.report)
+            else:
+                self.counterexample = found
+        # said last: where one reader alone proves it and a simulator differs, a tool may be wrong and not the design
+        proof.objections.extend(of_readers(unread, elaboration))
+
+    def _stand_by(self, text: Reading, folder: Path) -> Counterexample | None:
+        icarus = not self.has_array_ports
+        leg = stood_by(self.proof.config, text.text, self.name, folder, self.latency, icarus)
+        if isinstance(leg, Counterexample):
+            return leg
+        self.second_legs.append(str(leg))
+        return None
+
+    def _argue(self, argument: Argument, written: Design) -> None:
+        config, folder = self.proof.config, written.folder
+        try:
+            check_ports(written.modules, self.name, config, registered=self.latency > 0)
+            questions = self._questions(argument, written)
+            argument.steps = answered(
+                questions, folder, solver=self.proof.solver, timeout=self.timeout, force=self.force, say=self.say
+            )
+        except StructureError as error:
+            argument.remark = f"{error}: nothing is proved"
+            return
+        last = argument.steps[-1]
+        if last.status is Status.FAIL and last.question.has_block:
+            self.say("replaying the counterexample")
+            self.counterexample = replayed(
+                config,
+                last.question.mode,
+                asked_of(config).blocks(config.modes[last.question.mode], last.answer.values),
+                written.text,
+                self.name,
+                self.proof.folder,
+                self.latency,
+                # of one block a latch may hold x for others, and an objection says more than x
+                not (self.has_array_ports or written.latches or self.proof.objections),
+            )
+            argument.is_unshown = self.counterexample is None
+            if argument.is_unshown and written.latches:
+                argument.doubt = (
+                    f"the module {written.latches[0]} has a latch: an output or variable that "
+                    "keeps its value for some inputs"
+                )
+        elif last.status is Status.FAIL and last.question.is_inner:
+            self.say("looking for a block")
+            self.counterexample = simulated(config, written.text, self.name, self.proof.folder, self.latency, False)
+            if self.counterexample is None:
+                argument.doubt = f"no block is known that shows it, and it does not hold: {last.question.description}"
+
+    def _without_registers(self, design: Design) -> Design:
+        if not self.latency:
+            return design
+        self.say("making registers wires")
+        if not self.proof.config.latency:
+            return combinational(design, self.latency)[0]
+        check_handshake(design, self.proof.config)
+        wires, _ = combinational(moving(design, self.proof.config), self.latency)
+        return wires if self.whole else bypassed(design)
+
+    def _questions(self, argument: Argument, written: Design) -> Iterable[Question]:
+        config = self.proof.config
+        design = with_ports(self._without_registers(unwrapped(written)), config)
+        self.read = self.read or design
+        if self.whole:
+            return whole(config, design)
+        try:
+            return asked_of(config).composed(config, design, asked_of(config).specification)
+        except StructureError as error:
+            if asked_of(config).monolithic is None:
+                raise
+            argument.remark = f"{error}: asked as a whole"
+            return whole(config, design)
+
+
+def _clear(folder: Path) -> None:
+    """Remove what an earlier proof has left; answers of solvers are kept elsewhere."""
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def _latency(config: HardwareConfig, given: int, netlist: str | None) -> int:
+    """Clock cycles of the file, which the configuration says where it has registers."""
+    if not config.latency:
+        if given and config.alternatives:
+            raise ValueError("registered files are proved for one format and one scale rule")
+        return given
+    if given not in (0, config.latency):
+        raise ValueError(f"the configuration has {config.latency} registers on the way: latency must not be {given}")
+    if netlist:
+        raise ValueError("netlists are proved of converters without registers: leave out registered_after")
+    return config.latency

@@ -1,0 +1,42 @@
+"""What proofs of emitted files have found, kept by content: of the Verilog, and of the code that says what is right and
+asks.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ...hdl.emission.modules import fingerprint
+from ...host.cache import keep_json, kept_json, sources
+from ...host.files import sha256
+
+TOP = "converter"
+"""The name of the top module in what is kept: that of a file changes nothing."""
+
+ANSWERS = {"PASS": "proved", "FAIL": "refuted"}
+"""Outcomes that are answers; a time-out is none."""
+
+
+def keep(verilog: str, name: str, status: str) -> None:
+    """Put the outcome of a proof of a file on record, whose top module has this name. An answer stays when a later run
+    finds none.
+    """
+    digest = fingerprint(re.sub(rf"\b{name}(?=_|\b)", TOP, verilog))
+    if status in ANSWERS or recorded(digest) not in ANSWERS.values():
+        keep_json(KIND, _name(digest), {"status": status})
+
+
+def recorded(verilog: str) -> str:
+    """What is on record for the modules of a Verilog file, by their `fingerprint` under the name ``converter``:
+    ``proved``, ``refuted``, ``open`` (asked, without an answer) or ``not on record``.
+    """
+    found: Any = kept_json(KIND, _name(verilog))
+    return "not on record" if found is None else ANSWERS.get(found["status"], "open")
+
+
+KIND = "proved"
+
+
+def _name(digest: str) -> str:
+    return sha256(digest, sources("spec", "proof", "sim"))[:32]

@@ -1,0 +1,1 @@
+"""Specifications of each operation as statements of SMT-LIB."""

@@ -1,0 +1,226 @@
+"""What a converter to NVFP4 must do in the orders ``ao`` and ``ao_single``, which divide where the others multiply.
+
+Notation as in `nvfp4_specification`; ``k`` and ``d`` may be 0, Inf and NaN. A quotient ``q`` that becomes a scale
+is ``(digits + rest / V) / 16 * 2**E``: its first digits, and what the divisor V leaves. A quotient that numbers are
+multiplied with is described by the products of the divisor with the middles around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from ...spec import E2M1, E4M3, FP32
+from .encode import DOUBLE_BIAS, TO_DOUBLE, bits, double, extended, rational
+from .nvfp4 import SIGNIFICAND, Nvfp4Specification
+from .nvfp4_random import HALF_PLACE
+from .nvfp4_row import is_row_of_infinity, is_row_of_zero
+
+DIGITS = E4M3.man_bits + 2
+"""Digits of a quotient down to the middle between two scales."""
+POWER = 12
+"""Bits of the exponent E of a quotient."""
+SMALLEST_D = Fraction(21, 16) / 2**117
+"""In these orders d is 1 / k, and k at most max / 2688: so d is not below this, unless it is zero."""
+SMALLEST_FACTOR = SMALLEST_D / E4M3.max_value
+LOWEST_FACTOR = int(SMALLEST_FACTOR * Fraction(2) ** (FP32.man_bits - FP32.emin))
+"""Its significand: it is in the lowest binade."""
+
+MAGNITUDE = FP32.bits - 1
+INFINITY, ZERO = bits(FP32.max_code + 1, MAGNITUDE), bits(0, MAGNITUDE)
+ONE = bits(FP32.bias << FP32.man_bits, MAGNITUDE)
+assert E4M3.nan_code is not None
+NAN = bits(E4M3.nan_code, E4M3.bits - 1)
+SMALLEST, LARGEST = bits(1 << E4M3.man_bits, E4M3.bits), bits(E4M3.max_code, E4M3.bits)
+"""The scales that a quotient is clamped to: the smallest normal one and the largest."""
+NAN_OF_BLOCK, NAN_OF_ZERO = "#b100", "#b1011"
+"""What torchao makes of NaN on x86: the magnitude of all elements under a scale of NaN, whose sign they get, and the
+code of a zero times Inf."""
+
+
+def above(q: str, code: str) -> str:
+    """Is a number of binary64, rounded to binary32 first, rounded to a scale above this code?"""
+    field, low = f"((_ extract 6 3) {code})", f"((_ extract 2 0) {code})"
+    middle = (
+        f"(concat #b0 (bvadd {extended(field, 4, 11)} {bits(DOUBLE_BIAS - E4M3.bias, 11)}) {low} #b1 {bits(0, 48)})"
+    )
+    beyond, reached = (f"({TO_DOUBLE} ({way} {middle} {HALF_PLACE}))" for way in ("bvadd", "bvsub"))
+    is_even = f"(= ((_ extract 0 0) {code}) #b0)"  # a tie stays with it
+    return f"(ite {is_even} (fp.gt {q} {beyond}) (fp.geq {q} {reached}))"
+
+
+class QuotientSpecification(Nvfp4Specification):
+    """The statements for a `Nvfp4Encode` in these orders."""
+
+    factor_flags = ("is_zero", "is_infinite", "is_nan")
+    flags = (*factor_flags, "nan_sign")
+
+    def is_largest(self, lanes: list[str], b: str) -> str:
+        """Is it the largest of these magnitudes? NaN is above Inf."""
+        none_larger = " ".join(f"(bvuge {b} {x})" for x in lanes)
+        return f"(and {none_larger} (or {' '.join(f'(= {b} {x})' for x in lanes)}))"
+
+    # The scale.
+
+    def scale(self, b: str, k: str, byte: str) -> tuple[str, str]:
+        text = self.number("b64", self.finite(b), self.magnitude_bits) + self.sixth("sixth64", "b64")
+        text += self.operands("sixth", k)
+        width = SIGNIFICAND + DIGITS + 1
+        dividend = f"(bvshl (ite (bvult A V) (bvshl A0 {bits(1, width)}) A0) {bits(DIGITS - 1, width)})"
+        dividend = f"(let ((A0 {extended('A', SIGNIFICAND, width)})) {dividend})"
+        digits, divisor, rest = extended("digits", DIGITS, width), extended("V", SIGNIFICAND, width), "rest"
+        product = f"(bvadd (bvmul {digits} {divisor}) {extended(rest, SIGNIFICAND, width)})"
+        text += (
+            f"(declare-const digits (_ BitVec {DIGITS}))\n(declare-const rest (_ BitVec {SIGNIFICAND}))\n"
+            f"(assert (and (bvult rest V) (= {dividend} {product})))\n"
+        )
+        return text, self.is_scale(b, "sixth", k, byte)
+
+    def finite(self, b: str) -> str:
+        """A magnitude of the source, or zero where it is Inf or NaN."""
+        return f"(ite (bvult {b} {bits(self.inf, self.magnitude_bits)}) {b} {bits(0, self.magnitude_bits)})"
+
+    def operands(self, a: str, k: str) -> str:
+        """The significands A and V of dividend and divisor, those of 1 where they have none, and the exponent E of the
+        quotient.
+        """
+        text = ""
+        for name, significand, pattern in (("a64", "A", a), ("k64", "V", self.magnitude(k))):
+            text += self.number(name, f"(ite {self.is_number(pattern)} {pattern} {ONE})", MAGNITUDE)
+            text += f"(define-fun {significand} () (_ BitVec {SIGNIFICAND}) {self.significand(name, SIGNIFICAND)})\n"
+        of_a, of_k = (extended(self.field(name), 11, POWER) for name in ("a64", "k64"))
+        is_less = f"(ite (bvult A V) {bits(1, POWER)} {bits(0, POWER)})"
+        return text + f"(define-fun E () (_ BitVec {POWER}) (bvsub (bvsub {of_a} {of_k}) {is_less}))\n"
+
+    @staticmethod
+    def magnitude(pattern: str) -> str:
+        return f"((_ extract {MAGNITUDE - 1} 0) {pattern})"
+
+    @staticmethod
+    def is_number(magnitude: str) -> str:
+        """Is this neither zero nor Inf or NaN?"""
+        return f"(and (distinct {magnitude} {ZERO}) (bvult {magnitude} {INFINITY}))"
+
+    def is_scale(self, b: str, a: str, k: str, byte: str) -> str:
+        """The statement that a byte is the scale of a block, of whose largest magnitude ``a`` is a sixth."""
+        k, infinity = self.magnitude(k), bits(self.inf, self.magnitude_bits)
+        nan, infinite, none = f"(bvugt {b} {infinity})", f"(= {b} {infinity})", f"(= {a} {ZERO})"
+        nan_k, infinite_k, none_k = f"(bvugt {k} {INFINITY})", f"(= {k} {INFINITY})", f"(= {k} {ZERO})"
+        is_invalid = f"(or (and {infinite} {infinite_k}) (and (not {infinite}) {none} {none_k}))"
+        before = f"(bvsub {byte} {bits(1, E4M3.bits)})"
+        cases = {
+            f"(or {nan} {nan_k})": f"(= {byte} (concat #b0 {NAN}))",
+            is_invalid: f"(= {byte} (concat #b1 {NAN}))",
+            f"(or {infinite} {none_k})": f"(= {byte} {LARGEST})",
+            f"(or {infinite_k} {none})": f"(= {byte} {SMALLEST})",
+        }
+        found = (
+            f"(and (bvule {SMALLEST} {byte}) (bvule {byte} {LARGEST}) "
+            f"(or (= {byte} {SMALLEST}) {self.is_above(before)}) (or (= {byte} {LARGEST}) (not {self.is_above(byte)})))"
+        )
+        for case, claim in reversed(cases.items()):
+            found = f"(ite {case} {claim} {found})"
+        return found
+
+    @staticmethod
+    def is_above(code: str) -> str:
+        """Is the quotient `above` a code? It is beyond the middle above that by more than half a last place of
+        binary32, or below it by no more: that is V / 2**20 in the units of ``rest``, which is less than V.
+        """
+        exponent = f"(bvsub {extended(f'((_ extract 6 3) {code})', 4, POWER)} {bits(E4M3.bias, POWER)})"
+        middle = f"(concat #b1 ((_ extract 2 0) {code}) #b1)"
+        half = f"(bvlshr V {bits(SIGNIFICAND - DIGITS + 1, SIGNIFICAND)})"
+        beyond = f"(or (bvugt digits {middle}) (and (= digits {middle}) (bvugt rest {half})))"
+        reached = (
+            f"(or (bvuge digits {middle}) (and (= (bvadd digits {bits(1, DIGITS)}) {middle}) "
+            f"(bvule (bvsub V rest) {half})))"
+        )
+        is_even = f"(= ((_ extract 0 0) {code}) #b0)"
+        return f"(or (bvsgt E {exponent}) (and (= E {exponent}) (ite {is_even} {beyond} {reached})))"
+
+    # What numbers are scaled with.
+
+    def are_constants(self, k: str, d: str) -> str:
+        """Can these be the constants of a tensor? None is negative, and d is 1 / k."""
+        positive = " ".join(f"(= ((_ extract {MAGNITUDE} {MAGNITUDE}) {constant}) #b0)" for constant in (k, d))
+        k, magnitude = self.magnitude(k), self.magnitude(d)
+        return (
+            f"(and {positive} {self.is_constant_of_elements(d)} (=> (= {magnitude} {ZERO}) (= {k} {INFINITY})) "
+            f"(=> (bvugt {magnitude} {INFINITY}) (bvugt {k} {INFINITY})))"
+        )
+
+    def is_constant_of_elements(self, d: str) -> str:
+        """Is this a constant d: zero, NaN, or not below the smallest?"""
+        number, least = (
+            f"((_ to_fp 8 24) (concat #b0 {self.magnitude(d)}))",
+            f"((_ to_fp 8 24) RNE {rational(SMALLEST_D)})",
+        )
+        return f"(or (fp.isZero {number}) (fp.isNaN {number}) (fp.leq {least} {number}))"
+
+    def factor(self, scale: str, d: str) -> str:
+        """``f64``, of d / s for a number d: it is between s times the middles around it."""
+        text = self.small("s64", f"((_ extract 6 0) {scale})")
+        text += self.number("d64", f"(ite {self.is_number(self.magnitude(d))} {self.magnitude(d)} {ONE})", MAGNITUDE)
+        below, over = (
+            f"(fp.mul RNE ({TO_DOUBLE} s64) ({TO_DOUBLE} ({way} f64 {HALF_PLACE})))" for way in ("bvsub", "bvadd")
+        )
+        number, low = f"({TO_DOUBLE} d64)", 53 - SIGNIFICAND
+        is_even = f"(= ((_ extract {low} {low}) f64) #b0)"
+        return text + (
+            f"(declare-const f64 (_ BitVec 64))\n(assert (and (= ((_ extract {low - 1} 0) f64) {bits(0, low)}) "
+            f"(or (fp.lt {below} {number}) (and (fp.eq {below} {number}) {is_even})) "
+            f"(or (fp.lt {number} {over}) (and (fp.eq {number} {over}) {is_even}))))\n"
+        )
+
+    def is_factor_of(self, scale: str, d: str) -> str:
+        """Are R and n the significand and the exponent of the factor, and the flags what it is otherwise? Where d is
+        NaN, so is k, and the scale.
+        """
+        d, low = self.magnitude(d), 53 - SIGNIFICAND
+        nan = self.is_nan_scale(scale)
+        beyond = f"(fp.gt ({TO_DOUBLE} f64) {double(FP32.max_value)})"
+        exponent = f"(bvsub ((_ extract 62 52) f64) {bits(DOUBLE_BIAS, 11)})"
+        number = (
+            f"(and (= R (concat #b1 ((_ extract 51 {low}) f64))) (= ((_ sign_extend 2) n) {exponent}) "
+            f"{self.is_normal_factor('n')} (fp.leq {double(SMALLEST_FACTOR)} ({TO_DOUBLE} f64)))"
+        )
+        return (
+            f"(and (= is_nan {nan}) (=> (not (or {nan} (bvugt {d} {INFINITY}))) (and (= is_zero (= {d} {ZERO})) "
+            f"(= is_infinite (or (= {d} {INFINITY}) (and {self.is_number(d)} {beyond}))) "
+            f"(or is_zero is_infinite {number}))))"
+        )
+
+    def is_byte(self, scale: str) -> str:
+        """Is this the code of a scale: of a normal number, or NaN?"""
+        return f"(or (and (bvule {SMALLEST} {scale}) (bvule {scale} {LARGEST})) {self.is_nan_scale(scale)})"
+
+    @staticmethod
+    def is_nan_scale(scale: str) -> str:
+        return f"(= ((_ extract 6 0) {scale}) {NAN})"
+
+    # Elements, whose factor is none where a flag says so.
+
+    def unless_special(self, claim: str) -> str:
+        return f"(or is_zero is_infinite is_nan {claim})"
+
+    def is_row(self, of_factor: str, row: Sequence[str], scale: str) -> str:
+        number = f"(ite is_infinite {is_row_of_infinity(row)} (ite is_zero {is_row_of_zero(row)} {of_factor}))"
+        return f"(and (= is_nan {self.is_nan_scale(scale)}) (or is_nan {number}))"
+
+    def can_enter(self, x: str) -> str:
+        """Can a number be under this factor? Under NaN there is a scale of NaN, and so there is where numbers are Inf
+        and d is zero, which is where k is Inf too.
+        """
+        x, infinity = f"((_ extract {self.magnitude_bits - 1} 0) {x})", bits(self.inf, self.magnitude_bits)
+        number = f"(or (bvult {x} {infinity}) (and (= {x} {infinity}) (not is_zero)))"
+        return f"(or is_nan (and {number} (not (and is_zero is_infinite))))"
+
+    def specials(self, x: str, p: str, finite: str) -> str:
+        top = self.magnitude_bits
+        zero, sign = f"(= ((_ extract {top - 1} 0) {x}) {bits(0, top)})", f"((_ extract {top} {top}) {x})"
+        largest = f"(= {p} (concat {sign} {bits(E2M1.max_code, 3)}))"
+        return (
+            f"(ite is_nan (= {p} (concat (ite nan_sign #b1 #b0) {NAN_OF_BLOCK})) "
+            f"(ite is_infinite (ite {zero} (= {p} {NAN_OF_ZERO}) {largest}) "
+            f"(ite is_zero (= {p} (concat {sign} #b000)) {super().specials(x, p, finite)})))"
+        )

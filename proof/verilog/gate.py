@@ -1,0 +1,583 @@
+"""What must not be in a text that is proved: constructs that tools read differently, and those on which a simulator
+that follows the standard does something else than hardware would.
+
+Each is an `Objection` with its place. What a statement may be is listed, and what is not in the list is an objection,
+so that nothing passes because nobody thought of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .early_names import early_names
+from .elaboration import Elaboration
+from .processes.activity import CONSTANT, Activity, Sources
+from .processes.edges import doubtful_edges
+from .processes.expressions import (
+    body_of,
+    depends_on_width,
+    has_two_states,
+    is_bits,
+    is_of_reals,
+    kind_of,
+    targets_of,
+    whole,
+    words,
+)
+from .processes.parts import Part, Symbol
+from .processes.start import not_started
+from .processes.statements import Reader
+from .readers import FAULTS, READ_VERILOG, SLANG, reliance
+from .slang import Node
+from .system_tasks import MESSAGES
+
+GATES = ("and", "nand", "or", "nor", "xor", "xnor", "buf", "not")
+NETS = ("Wire", "Tri", "UWire")
+
+
+@dataclass(frozen=True)
+class Objection:
+    """Why a text cannot be proved, and where that stands."""
+
+    place: str
+    reason: str
+    of_tools: bool = False
+    """Do tools read such a text differently? Then what a simulator shows may be its own fault."""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}"
+
+
+def objections(design: Elaboration) -> list[Objection]:
+    """What is wrong with a design, in the order of the text; each once, in however many instances it is."""
+    found = _Gate(design).found
+    return sorted(
+        dict.fromkeys(found),
+        key=lambda objection: (objection.place.rpartition(":")[0], int(objection.place.rpartition(":")[2])),
+    )
+
+
+def of_readers(unread: Mapping[str, str], design: Elaboration) -> list[Objection]:
+    """What is wrong with having been read by read_verilog alone."""
+    reason = reliance(unread, design)
+    return [Objection(design.place(design.top.location), reason)] if reason else []
+
+
+def unreadable(found: Sequence[Objection], unread: Mapping[str, str]) -> str:
+    """Why no reader can read a text: what one says, or the first objection if a reader stumbled over itself."""
+    said = unread.get(SLANG) or unread[READ_VERILOG]
+    return str(found[0]) if found and any(words in said for words in (*FAULTS, "unimplemented")) else said
+
+
+@dataclass
+class _Gate:
+    design: Elaboration
+    found: list[Objection] = field(default_factory=list)
+    activities: list[Activity] = field(default_factory=list)
+    initial_blocks: list[Activity] = field(default_factory=list)
+    valued: set[Symbol] = field(default_factory=set)
+    """Variables that have a value from the start."""
+    unvalued: list[Part] = field(default_factory=list)
+    """The others and the nets, all of each."""
+    delayed: set[Symbol] = field(default_factory=set)
+    """Nets and variables that are written after a delay."""
+    subroutines: list[Node] = field(default_factory=list)
+    notifiers: list[tuple[Symbol, Node]] = field(default_factory=list)
+    """Variables and nets that timing checks write, and where."""
+    modules: set[str] = field(default_factory=set)
+    """Names of the definitions below the top, and its own."""
+
+    def __post_init__(self) -> None:
+        self.reader = Reader(self.design.top, self.object)
+        self.design.top.visit(self._look)
+        self._functions()
+        for activity in self.activities:
+            self._judge(activity)
+        for activity in not_started(self.activities, self._inputs, self.valued):
+            self.object(
+                activity.location,
+                "no change is sure to start the block: what it reads is constant, or has a value from the start",
+            )
+        for activity, reason in doubtful_edges(self.activities, self._inputs, self._outputs, self.delayed):
+            self.object(activity.location, reason)
+        self._races()
+        self._notified()
+        self._initial_races()
+        self._written_twice()
+        self._early_names()
+        self._syntax()
+        self._unknown_selectors()
+
+    def object(self, location: Node, reason: str, of_tools: bool = False) -> None:
+        self.found.append(Objection(self.design.place(location), reason, of_tools))
+
+    def _look(self, symbol: Node) -> Node:
+        """A symbol below the top; those of statements and expressions are read with what they are part of."""
+        from pyslang import ast
+
+        if isinstance(symbol, ast.Expression | ast.Statement):
+            return ast.VisitAction.Skip
+        if symbol.name.startswith("$"):
+            self.object(symbol.location, f"the name {symbol.name} could be taken for a cell of a tool")
+        kind = symbol.kind.name
+        if kind == "GenerateBlock":
+            for expression in filter(None, [symbol.conditionExpression, *symbol.caseItemExpressions]):
+                self._constant(expression)
+                if self.reader.constants.has_unknown(expression):
+                    self.object(
+                        expression.sourceRange.start, "there is x or z in what chooses a generate block", of_tools=True
+                    )
+            if symbol.isUninstantiated:
+                return ast.VisitAction.Skip
+        if check := _CHECKS.get(kind):
+            try:
+                check(self, symbol)
+            except RecursionError:
+                self.object(symbol.location, f"the {words(kind)} is nested too deeply to be read")
+        elif kind == "Subroutine":
+            self.subroutines.append(symbol)
+        elif kind not in _HARMLESS:
+            self.object(symbol.location, f"there is a {words(kind)}, which is not looked into")
+        inside = kind in ("Instance", "InstanceArray", "InstanceBody", "GenerateBlock", "GenerateBlockArray", "Root")
+        return ast.VisitAction.Advance if inside else ast.VisitAction.Skip
+
+    # What each kind of symbol may be.
+
+    def _instance(self, instance: Node) -> None:
+        definition = instance.definition
+        self.modules.add(definition.name)
+        if definition.definitionKind.name not in ("Module", "Interface"):
+            self.object(instance.location, f"{instance.name} is a {definition.definitionKind.name.lower()}")
+        if definition.name.startswith("$"):
+            self.object(instance.location, f"the name {definition.name} could be taken for a cell of a tool")
+        for connection in instance.portConnections:
+            inner, outer = getattr(connection.port, "internalSymbol", None), connection.expression
+            if getattr(connection.port, "internalExpr", None) is not None:
+                self.object(instance.location, f"a port of {definition.name} is an expression, and no name")
+            if inner is None or outer is None:
+                continue
+            if (direction := connection.port.direction.name) not in ("In", "Out"):
+                self.object(
+                    instance.location, f"the port {connection.port.name} below the top is {_DIRECTION[direction]}"
+                )
+            activity = Activity("connection", instance.location, body_of(instance))
+            if connection.port.direction.name == "In":
+                self.reader.expression(activity, outer)
+                activity.write(whole(inner), instance.location, self.reader.sources(activity, outer))
+            else:
+                activity.read(whole(inner), instance.location)
+                self.reader.given(activity, outer.left if outer.kind.name == "Assignment" else outer, inner)
+            self.activities.append(activity)
+
+    def _primitive(self, gate: Node) -> None:
+        if gate.primitiveType.name not in GATES:
+            self.object(gate.location, f"there is a primitive {gate.primitiveType.name}")
+            return
+        activity = Activity("continuous", gate.location, body_of(gate))
+        outputs = [connection.left for connection in gate.portConnections if connection.kind.name == "Assignment"]
+        inputs = [connection for connection in gate.portConnections if connection.kind.name != "Assignment"]
+        sources = CONSTANT
+        for connection in inputs:
+            self.reader.expression(activity, connection)
+            sources |= self.reader.sources(activity, connection)
+        for output in outputs:
+            self.reader.target(activity, output, True, sources)
+        self._continuous(activity, gate)
+
+    def _assign(self, assign: Node) -> None:
+        activity = Activity("continuous", assign.location, body_of(assign))
+        self.reader.expression(activity, assign.assignment, acts=True)
+        self._continuous(activity, assign)
+
+    def _continuous(self, activity: Activity, symbol: Node) -> None:
+        if symbol.delay is not None:
+            self.delayed |= activity.blocking.symbols
+        self.activities.append(activity)
+
+    def _net(self, net: Node) -> None:
+        if net.netType.netKind.name not in NETS:
+            self.object(
+                net.location,
+                f"{net.name} is a net {net.netType.name}, which few tools read alike: make it a wire or a variable",
+            )
+        self.unvalued.append(whole(net))
+        if net.delay is not None:
+            self.delayed.add(Symbol.of(net))
+        self._initialised(net, "continuous")
+
+    def _constant(self, expression: Node) -> None:
+        if part := depends_on_width(expression, self.reader.constants):
+            self.object(
+                part.sourceRange.start,
+                "a constant has another value in more bits, or with another sign: tools differ",
+                of_tools=True,
+            )
+
+    def _parameter(self, parameter: Node) -> None:
+        if parameter.initializer is not None:
+            self._constant(parameter.initializer)
+        if (
+            parameter.initializer is not None
+            and is_bits(parameter.type)
+            and not is_of_reals(parameter.initializer, self.reader.constants)
+        ):
+            activity = Activity("constant", parameter.location, body_of(parameter))
+            self.reader.expression(activity, parameter.initializer)
+            self.activities.append(activity)
+
+    def _variable(self, variable: Node) -> None:
+        if variable.initializer is not None or has_two_states(variable.type):
+            self.valued.add(Symbol.of(variable))
+        if variable.initializer is None and variable.type.isFourState:
+            self.unvalued.append(whole(variable))
+        self._initialised(variable, "initial")
+
+    def _initialised(self, symbol: Node, kind: str) -> None:
+        if not is_bits(symbol.type):
+            self.object(symbol.location, f"{symbol.name} is of the type {symbol.type}, and not made of bits")
+        if symbol.initializer is not None:
+            activity = Activity(kind, symbol.location, body_of(symbol))
+            self.reader.copied(symbol.type, symbol.initializer)
+            self.reader.expression(activity, symbol.initializer, acts=True)
+            activity.write(whole(symbol), symbol.location, self.reader.sources(activity, symbol.initializer))
+            self.activities.append(activity)
+
+    def _process(self, block: Node) -> None:
+        activity = self.reader.process(block)
+        if activity.kind == "initial":
+            for part, place in activity.blocking:
+                if any(other.blocking.meets(part) for other in self.initial_blocks):
+                    self.object(place, f"two initial blocks write {part.symbol.text}: nothing says which comes first")
+            self.initial_blocks.append(activity)
+        self.activities.append(activity)
+
+    def _specify(self, block: Node) -> None:
+        """Paths and limits are of time, and mean nothing here; but a timing check can write something."""
+        for check in (symbol for symbol in block if symbol.kind.name == "SystemTimingCheck"):
+            for argument in check.arguments:
+                if argument.expr is not None and kind_of(argument.expr) == "Assignment":
+                    self.notifiers += [(symbol, check.location) for symbol in targets_of(argument.expr.left)]
+
+    def _notified(self) -> None:
+        read = self._outputs.union(*(activity.reads.symbols for activity in self.activities))
+        for symbol, place in self.notifiers:
+            if symbol in read:
+                self.object(place, f"a timing check writes {symbol.text}, which the design reads")
+
+    # What the processes do, each and together.
+
+    @property
+    def _inputs(self) -> list[Symbol]:
+        return [Symbol.of(port.internalSymbol) for port in self._ports if port.direction.name != "Out"]
+
+    @property
+    def _outputs(self) -> set[Symbol]:
+        return {Symbol.of(port.internalSymbol) for port in self._ports if port.direction.name == "Out"}
+
+    @property
+    def _ports(self) -> list[Node]:
+        ports = [port for port in self.design.top.body.portList if port.kind.name == "Port"]
+        return [port for port in ports if port.internalSymbol]
+
+    def _judge(self, activity: Activity) -> None:
+        combinational = activity.kind in ("combinational", "listed")
+        for part, place in activity.nonblocking:
+            if combinational:
+                self.object(place, f"a combinational block writes {part.symbol.text} with <=")
+            elif activity.kind == "initial":
+                self.object(place, f"an initial block writes {part.symbol.text} with <=")
+            elif activity.blocking.meets(part):
+                self.object(place, f"{part.symbol.text} is written with = and with <= in one block")
+            if len(set().union(*(delays for other, delays in activity.delays.items() if other.meets(part)))) > 1:
+                self.object(
+                    place, f"{part.symbol.text} is written with <= after several delays: the last need not come last"
+                )
+        for part, place in activity.reads:
+            if combinational and activity.blocking.meets(part):
+                self.object(
+                    place,
+                    f"{part.symbol.text} is read before its block writes it, which does not start the block once more",
+                )
+            elif activity.kind == "initial":
+                self.object(place, f"an initial value depends on {part.symbol.text}")
+            elif activity.kind == "listed" and part.symbol not in activity.listed:
+                self.object(
+                    place, f"{part.symbol.text} is read, and the sensitivity list of its block does not have all of it"
+                )
+        if activity.kind in ("continuous", "combinational", "listed", "connection"):
+            unseen = {"task": activity.hidden_in_tasks, "function": () if activity.sees_functions else activity.hidden}
+            for what, parts in unseen.items():
+                for part, place in parts:
+                    self.object(
+                        place,
+                        f"a {what} reads {part.symbol.text}, which is none of its arguments: a change of it starts "
+                        "nothing",
+                    )
+        if activity.kind == "unknown":
+            self.object(activity.location, "a block starts neither at an edge nor at a change of what it reads")
+
+    def _races(self) -> None:
+        """What one clocked block writes with = and something else reads: which comes first?"""
+        for activity in self.activities:
+            if activity.kind == "clocked":
+                for part, place in activity.blocking:
+                    if part.symbol in self._outputs:
+                        self.object(
+                            place,
+                            f"a clocked block writes {part.symbol.text} with =, which is an output: nothing says "
+                            "whether who reads it at the same edge comes first",
+                        )
+                    if any(other is not activity and other.reads.meets(part) for other in self.activities):
+                        self.object(
+                            place,
+                            f"a clocked block writes {part.symbol.text} with =, and it is read elsewhere: nothing "
+                            "says which "
+                            "comes first",
+                        )
+
+    def _initial_races(self) -> None:
+        """What an initial block writes, and a block that a change starts: at the start either may come last. One that
+        sees what functions read (``always_comb``) starts after all initial blocks.
+        """
+        for activity in self.activities:
+            if activity.kind == "listed" or (activity.kind == "combinational" and not activity.sees_functions):
+                for part, place in activity.blocking:
+                    if any(initial.blocking.meets(part) for initial in self.initial_blocks):
+                        self.object(
+                            place,
+                            f"{part.symbol.text} is written by an initial block too: nothing says which comes first",
+                        )
+
+    def _written_twice(self) -> None:
+        """Two processes that write one bit: nothing says which is the last. Yosys sees it of vectors only."""
+        seen: dict[Symbol, list[tuple[Activity, Part]]] = {}
+        for activity in self.activities:
+            if activity.kind in ("initial", "final"):
+                continue
+            for parts in (activity.blocking, activity.nonblocking):
+                for part, place in parts:
+                    others = seen.setdefault(part.symbol, [])
+                    if any(other is not activity and before.meets(part) for other, before in others):
+                        self.object(place, f"two processes write {part.symbol.text}")
+                    others.append((activity, part))
+
+    def _functions(self) -> None:
+        """Functions that are called where nothing runs too, as for the bounds of a vector: tools evaluate these
+        themselves. Each with a name that a call has counts.
+        """
+        from pyslang import syntax
+        from pyslang.ast import VisitAction
+
+        called = set()
+
+        def look(node: Node) -> Node:
+            if (
+                isinstance(node, syntax.ModuleDeclarationSyntax)
+                and node.kind.name in ("ModuleDeclaration", "InterfaceDeclaration")
+                and node.header.name.valueText not in self.modules
+            ):
+                return VisitAction.Skip
+            if isinstance(node, syntax.InvocationExpressionSyntax):
+                called.add(_last_name(node.left))
+            return VisitAction.Advance
+
+        for tree in self.design.compilation.getSyntaxTrees():
+            tree.root.visit(look)
+        outside = [*self.design.compilation.getPackages(), *self.design.compilation.getRoot().compilationUnits]
+        found = [symbol for scope in outside for symbol in scope if symbol.kind.name == "Subroutine"]
+        for subroutine in [*self.subroutines, *found]:
+            if subroutine.name in called:
+                self.reader.function(subroutine)
+
+    def _early_names(self) -> None:
+        for tree in self.design.compilation.getSyntaxTrees():
+            for name, location in early_names(tree.root):
+                self.object(location, f"{name} is used before its declaration, and one around it is there")
+
+    def _unknown_selectors(self) -> None:
+        """Comparisons that tell x from 0 and 1, of what may be x."""
+        sources: dict[Symbol, Sources] = {}
+        for activity in self._all:
+            for symbol, some in activity.sources.items():
+                sources[symbol] = sources.get(symbol, CONSTANT) | some
+        names = frozenset().union(
+            *(some.names for some in sources.values()),
+            *(
+                comparison.names | (comparison.others or frozenset())
+                for activity in self._all
+                for comparison in activity.comparisons
+            ),
+        )
+        # nothing is known of what nobody has read the sources of
+        unknown = names - sources.keys() - self.valued - set(self._inputs)
+        unknown |= {symbol for symbol, some in sources.items() if some.may_be_x}
+        unknown |= self._never_written.union(*(activity.held for activity in self._all))
+        flows: dict[Symbol, set[Symbol]] = {}
+        for symbol, some in sources.items():
+            for source in some.names:
+                flows.setdefault(source, set()).add(symbol)
+        waiting = list(unknown)
+        while waiting:
+            more = flows.get(waiting.pop(), set()) - unknown
+            unknown |= more
+            waiting += more
+        for activity in self._all:
+            for comparison in activity.comparisons:
+                if comparison.unknown:
+                    self.object(comparison.location, f"there is x or z in {comparison.what}")
+                elif comparison.others is not None and not comparison.others & unknown:
+                    continue
+                elif name := next((name for name in comparison.names if name in unknown), None):
+                    self.object(comparison.location, f"{name.text}, which may be x, is in {comparison.what}")
+
+    @property
+    def _never_written(self) -> set[Symbol]:
+        """Nets and variables of which perhaps nobody writes some bit: an initial block must be sure to write it,
+        another process may write it later.
+        """
+        masks: dict[Symbol, int] = {}
+        for activity in self.activities:
+            for parts in (activity.blocking, activity.nonblocking):
+                for part, _ in parts:
+                    once = activity.kind == "initial"
+                    mask = activity.assigned.mask(part.symbol) if once else part.mask
+                    masks[part.symbol] = masks.get(part.symbol, 0) | mask
+        inputs = set(self._inputs)
+        return {
+            part.symbol
+            for part in self.unvalued
+            if part.symbol not in inputs and part.mask & ~masks.get(part.symbol, 0)
+        }
+
+    @property
+    def _all(self) -> list[Activity]:
+        return [*self.activities, *filter(None, self.reader.functions.values())]
+
+    def _syntax(self) -> None:
+        """What there is no symbol for."""
+        from pyslang import syntax
+        from pyslang.ast import VisitAction
+
+        kinds = {
+            syntax.DriveStrengthSyntax: "a drive strength",
+            syntax.PullStrengthSyntax: "a drive strength",
+            syntax.ChargeStrengthSyntax: "a charge strength",
+            syntax.BindDirectiveSyntax: "a bind directive",
+        }
+
+        def look(node: Node) -> Node:
+            if isinstance(node, syntax.DelaySyntax | syntax.Delay3Syntax) or _is_message(node):
+                return VisitAction.Skip  # delays and messages mean nothing
+            if what := kinds.get(type(node)):
+                self.object(node.sourceRange.start, f"there is {what}")
+            elif _bits_without_size(node) > 32:  # also where no symbol is: in a range, a generate condition, an enum
+                self.object(node.sourceRange.start, "there is a number of no size that needs more than 32 bits")
+            elif node.kind.name == "ShortRealType":
+                self.object(node.sourceRange.start, "there is a shortreal, which is a real to some tools")
+            elif node.kind.name == "StringLiteralExpression" and "\\" in node.literal.rawText:
+                self.object(
+                    node.sourceRange.start,
+                    "there is a string with an escape, which tools read differently",
+                    of_tools=True,
+                )
+            elif node.kind.name == "TimeLiteralExpression":
+                self.object(node.sourceRange.start, "there is a time, which is another number under another time scale")
+            elif isinstance(node, syntax.ScopedNameSyntax) and _first_name(node) in (self.design.top.name, "$root"):
+                self.object(node.sourceRange.start, f"{str(node).strip()} reaches into the design from above")
+            return VisitAction.Advance
+
+        for tree in self.design.compilation.getSyntaxTrees():
+            tree.root.visit(look)
+        for diagnostic in self.design.compilation.getAllDiagnostics():
+            if "UnsizedInConcat" in str(diagnostic.code):
+                self.object(diagnostic.location, "there is a number of no size in a concatenation", of_tools=True)
+
+
+def _is_message(node: Node) -> bool:
+    """Is a node of a syntax tree a call that only prints?"""
+    from pyslang import syntax
+
+    if isinstance(node, syntax.InvocationExpressionSyntax):
+        return str(node.left).strip() in MESSAGES
+    return node.kind.name == "ElabSystemTask"
+
+
+def _first_name(node: Node) -> str:
+    """The first name of a hierarchical one."""
+    while hasattr(node, "left"):
+        node = node.left
+    token = getattr(node, "identifier", None) or getattr(node, "keyword", None)
+    return "" if token is None else token.valueText
+
+
+def _bits_without_size(node: Node) -> int:
+    """How many bits the value of a number needs that has no size, with its sign; 0 of anything else."""
+    kind = node.kind.name
+    if kind == "IntegerLiteralExpression":
+        return int(node.literal.valueText.replace("_", "")).bit_length() + 1
+    if kind != "IntegerVectorExpression" or node.size.valueText:
+        return 0
+    base, digits = node.base.valueText.lower(), node.value.valueText.replace("_", "").lower()
+    radix, largest = {"h": (16, "f"), "d": (10, "0"), "o": (8, "7"), "b": (2, "1")}[base[-1]]
+    return int(re.sub("[xz?]", largest, digits), radix).bit_length() + ("s" in base)
+
+
+def _last_name(node: Node) -> str:
+    """The last name of a hierarchical one, or of one in a package."""
+    while hasattr(node, "right"):
+        node = node.right
+    token = getattr(node, "identifier", None)
+    return "" if token is None else token.valueText
+
+
+_DIRECTION = {"InOut": "an inout", "Ref": "a reference"}
+
+_CHECKS: dict[str, Callable[[_Gate, Node], None]] = {
+    "Instance": _Gate._instance,
+    "PrimitiveInstance": _Gate._primitive,
+    "ContinuousAssign": _Gate._assign,
+    "Net": _Gate._net,
+    "Parameter": _Gate._parameter,
+    "Variable": _Gate._variable,
+    "ProceduralBlock": _Gate._process,
+    "SpecifyBlock": _Gate._specify,
+}
+
+_HARMLESS = frozenset(
+    (
+        "InstanceBody",
+        "InstanceArray",
+        "GenerateBlock",
+        "GenerateBlockArray",
+        "Root",  # looked into
+        "StatementBlock",  # part of a process
+        "Port",
+        "InterfacePort",
+        "MultiPort",
+        "Modport",
+        "ModportPort",
+        "TypeParameter",
+        "Genvar",
+        "EnumValue",
+        "TypeAlias",
+        "TransparentMember",
+        "ExplicitImport",
+        "WildcardImport",
+        "EmptyMember",
+        "ForwardingTypedef",
+        "Specparam",
+        "Attribute",
+        "ElabSystemTask",
+        "DefParam",
+        "Property",
+        "Sequence",
+        "Field",
+        "EnumType",
+        "PackedStructType",
+        "PackedUnionType",
+        "LetDecl",
+        "UnpackedStructType",
+    )
+)

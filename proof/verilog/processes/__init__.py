@@ -1,0 +1,1 @@
+"""Analysis of the processes of an elaborated design."""

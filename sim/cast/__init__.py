@@ -1,0 +1,1 @@
+"""Simulation of casts: golden model and causes of differences."""

@@ -1,0 +1,1 @@
+"""Comparison of designs with the golden model: verification, scoreboard, self-checking benches."""

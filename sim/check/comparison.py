@@ -1,0 +1,149 @@
+"""A design of anybody's against the golden model: what differs, how often, and on which blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...hdl import HardwareConfig
+from ...spec import Role
+from ..operations import Cause, drawn, element_role, golden, of
+from ..run.driver import Driver
+from ..transactions import Transactions
+
+CHUNK = 1 << 15
+"""Blocks that are compared at a time."""
+NOUNS = {Role.SCALE: "scales", Role.CODES: "codes", Role.NUMBERS: "numbers"}
+"""What results are, by the role of their port."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divergence:
+    """How many results differ on blocks of independent N(0,1) numbers."""
+
+    blocks: int
+    elements: int
+    differing_blocks: int
+    differing: dict[Role, int]
+    """Words that differ, by the role of their port."""
+
+    def to_dict(self) -> dict:
+        return {
+            "blocks": self.blocks,
+            "elements": self.elements,
+            "differing_blocks": self.differing_blocks,
+            **{f"differing_{NOUNS[role]}": count for role, count in self.differing.items()},
+            "rate": self.differing_blocks / self.blocks,
+        }
+
+
+@dataclass(frozen=True)
+class Example:
+    """How many blocks differ for one cause, and one of them."""
+
+    count: int
+    block: Transactions
+    """One transaction."""
+
+
+@dataclass
+class Comparison:
+    """A design and the golden model on the same blocks, under the first operation of a configuration.
+
+    A design without a clock is alone with each block. One with a clock sees a stream, so a fault may need its
+    neighbours.
+    """
+
+    config: HardwareConfig
+    design: Driver
+    seed: int = 0
+    nan_codes_free: bool = False
+    """Whether codes under a scale byte of NaN may be anything."""
+    first: str = ""
+    """The first block that differs, in words; empty if there is none."""
+    blocks: int = 0
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    """For each stimulus: its name, the blocks and how many of them differ."""
+    found: dict[Cause, Example] = field(default_factory=dict)
+    """For each cause how many blocks differ, and the one with the fewest elements that are not zero."""
+
+    def __post_init__(self) -> None:
+        self.rules, self.of = self.config.numerics, of(self.config.numerics)
+        self.elements = element_role(self.rules)
+
+    def drawn(self, given: Transactions, seed: int = 0) -> Transactions:
+        """Blocks with random bits, where the rounding takes some."""
+        return drawn(self.rules, given, self.seed + seed)
+
+    def causes(self, given: Transactions, expected: Transactions, actual: Transactions) -> np.ndarray:
+        """(n,) numbers of causes, -1 where nothing differs."""
+        return self.of.why(self.rules, given, expected, actual, self.nan_codes_free)
+
+    def why(self, given: Transactions) -> np.ndarray:
+        """(n,) why blocks differ, each for itself; -1 where they do not."""
+        if self.design.has_clock and len(given):
+            made = Transactions.joined([self.design(given.rows(slice(row, row + 1))) for row in range(len(given))])
+        else:
+            made = self.design(given)
+        return self.causes(given, golden(self.rules, given), made)
+
+    def run(self, *, exhaustive: bool, blocks: int, progress: Callable[[int], None]) -> None:
+        """Compare on directed and ``blocks`` random blocks, and on a sweep over all inputs or a share of it."""
+        for name, parts in self.of.swept(self.rules, blocks, self.seed, exhaustive):
+            row: dict[str, Any] = {"stimulus": name, "blocks": 0, "differ": 0}
+            self.rows.append(row)
+            for given in parts:
+                for start in range(0, len(given), CHUNK):
+                    part = given.rows(slice(start, start + CHUNK))
+                    row["differ"] += self.compare(name, part, row["blocks"])
+                    row["blocks"] += len(part)
+                progress(self.blocks)
+
+    def compare(self, name: str, given: Transactions, before: int = 0) -> int:
+        """Compare on blocks of the stimulus ``name``, of which so many came before; returns how many differ."""
+        given = self.drawn(given, self.blocks)
+        expected, actual = golden(self.rules, given), self.design(given)
+        self.blocks += len(given)
+        why = self.causes(given, expected, actual)
+        if not (why >= 0).any():
+            return 0
+        if not self.first:
+            row = int(np.flatnonzero(why >= 0)[0])
+            self.first = self._in_words(f"{name} block {before + row}", given, expected, actual, row)
+        sizes = np.count_nonzero(given[self.elements], axis=1)
+        for number in np.unique(why[why >= 0]):
+            rows = np.flatnonzero(why == number)
+            row = rows[sizes[rows].argmin()]
+            known = self.found.get(self.of.causes[number])
+            found = Example(len(rows), given.rows(slice(row, row + 1)))
+            if known is not None:
+                smaller = found if sizes[row] < np.count_nonzero(known.block[self.elements]) else known
+                found = Example(known.count + len(rows), smaller.block)
+            self.found[self.of.causes[number]] = found
+        return int((why >= 0).sum())
+
+    def described(self, title: str, block: Transactions) -> str:
+        """What differs on one block, in words, with the command that explains it; empty if nothing."""
+        expected, actual = golden(self.rules, block), self.design(block)
+        if self.causes(block, expected, actual)[0] < 0:
+            return ""
+        return self._in_words(title, block, expected, actual, 0)
+
+    def _in_words(self, title: str, given: Transactions, expected: Transactions, actual: Transactions, row: int) -> str:
+        sides = (side.rows(slice(row, row + 1)) for side in (given, expected, actual))
+        return self.of.described(self.rules, title, *sides)
+
+
+def divergence(comparison: Comparison, given: Transactions) -> Divergence:
+    """How a design diverges on blocks of N(0,1)."""
+    given = comparison.drawn(given)
+    expected, actual = golden(comparison.rules, given), comparison.design(given)
+    return Divergence(
+        blocks=len(given),
+        elements=given[comparison.elements].size,
+        differing_blocks=int((comparison.causes(given, expected, actual) >= 0).sum()),
+        differing={role: int((array != actual[role]).sum()) for role, array in expected.arrays.items()},
+    )

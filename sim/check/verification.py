@@ -1,0 +1,227 @@
+"""The emitted Verilog, Verilated, against the golden model, at millions of blocks a second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+
+from ...hdl import ConverterConfig, ConverterFields, Format, HardwareConfig, converter_config, verilog
+from ...hdl.config.command import command_line
+from ...host.cache import refreshed
+from ...models.arrays.block_array import require_whole
+from ...models.arrays.source import DTYPES, narrow, widen
+from ...spec import Operation
+from .. import stimuli as make
+from ..encode.golden import blocks_of
+from ..operations import drawn, golden, of
+from ..run.driver import Driver
+from ..run.handshake import HandshakeError, StalledDriver
+from ..run.verilated import driver_of
+from ..transactions import Transactions
+from .record import Record
+from .scoreboard import Scoreboard
+
+CHUNK = 1 << 15
+"""Blocks that are compared at a time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """The outcome of `verify`."""
+
+    config: HardwareConfig
+    passed: bool
+    counts: dict[str, int]
+    """Blocks compared, by stimulus or tensor."""
+    mismatched_blocks: int
+    report: str
+    """The first mismatches in words; empty if there are none."""
+    seed: int
+    record: Path | None = None
+    """The file of an exhaustive verification."""
+    kept_blocks: int = 0
+    """Blocks that earlier runs compared and this one took from the record: all, if it was finished."""
+    seconds: float | None = None
+    """What the comparison on record took, over all runs."""
+
+    @property
+    def blocks(self) -> int:
+        return sum(self.counts.values())
+
+    def to_dict(self) -> dict:
+        return {
+            **self.config.to_dict(),
+            "config_id": self.config.config_id,
+            "passed": self.passed,
+            "blocks": self.blocks,
+            "counts": self.counts,
+            "mismatched_blocks": self.mismatched_blocks,
+            "report": self.report,
+            "seed": self.seed,
+            **(
+                {"record": str(self.record), "kept_blocks": self.kept_blocks, "seconds": self.seconds}
+                if self.record
+                else {}
+            ),
+        }
+
+
+def verify(
+    config: Format | HardwareConfig,
+    profile: str | None = None,
+    *,
+    stimuli: str = "standard",
+    blocks: int = 1_000_000,
+    seed: int = 0,
+    tensors: Iterable[tuple[str, np.ndarray]] | None = None,
+    design: Driver | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    force: bool = False,
+    **fields: Unpack[ConverterFields],
+) -> Verification:
+    """Compare the Verilated design of a configuration with the golden model of its operation, bit for bit.
+
+    The configuration is complete, or that of an encoder, given as to `hdl.converter_config`: a format with a profile
+    and fields.
+    ``stimuli`` is one of the kinds that the operation has (`operations.Simulated`): ``standard`` is directed blocks and
+    ``blocks`` random ones; of an encoder ``exhaustive`` is every source pattern and every relevant distance below the
+    maximum, ``stratified`` a 64th of that. ``tensors``, pairs of a name and (n, block_size) float32 blocks, replaces
+    them; of encoders only. Every mode of the configuration is compared, on a share of the random blocks. ``design`` is
+    what is verified instead of the emitted file. One with registers is given gaps on both sides,
+    which depend on ``seed``. ``progress`` is called with the blocks done and the blocks in all (0 where that is not
+    known). Raises ValueError for what an operation has not.
+
+    An exhaustive verification is kept in a `Record`: interrupted, it goes on where it was when it is called again;
+    finished, its outcome is given at once. ``force`` starts anew.
+    """
+    if not isinstance(config, HardwareConfig):
+        config = converter_config(config, profile, **fields)
+    elif fields or profile is not None:
+        raise TypeError(f"a {type(config).__name__} is complete: profile and fields cannot be given beside it")
+    kinds = of(config.numerics).kinds
+    if stimuli not in kinds:
+        raise ValueError(f"stimuli must be one of {', '.join(kinds)}, not {stimuli!r}")
+    require_whole("blocks", blocks)
+    require_whole("seed", seed)
+    if blocks < 1:
+        raise ValueError(f"blocks must be at least 1, not {blocks}")
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, not {seed}")
+    of_tensor = of(config.numerics).of_tensor
+    if tensors is not None and of_tensor is None:
+        raise ValueError("tensors are numbers, which an encoder takes")
+    with refreshed(force):
+        design = design or driver_of(verilog(config, "dut"), "dut", config)
+    if tensors is None and stimuli == "exhaustive" and isinstance(config, ConverterConfig):
+        return _verify_all(config, seed, design, progress, force)
+    board = Scoreboard(
+        config,
+        repeat=f"mxcast verify {command_line(config)} --stimuli {stimuli} --blocks {blocks} --seed {seed}"
+        if tensors is None
+        else "",
+    )
+    given = None if tensors is None else list(tensors)  # they are read once for each mode
+    for number, rules in enumerate(config.modes):
+        chosen = (
+            of(rules).stimuli(rules, stimuli, -(-blocks // len(config.modes)), seed)
+            if given is None or of_tensor is None
+            else ((name, [of_tensor(rules, _as_patterns(name, array, rules))]) for name, array in given)
+        )
+        for name, parts in chosen:
+            for _ in _comparisons(board, number, name, parts, design, seed):
+                if progress:
+                    progress(board.blocks, 0)
+    return Verification(
+        config=config,
+        passed=board.passed,
+        counts=board.counts,
+        mismatched_blocks=board.mismatched_blocks,
+        report=board.report,
+        seed=seed,
+    )
+
+
+def _verify_all(
+    config: ConverterConfig, seed: int, design: Driver, progress: Callable[[int, int], None] | None, force: bool
+) -> Verification:
+    """All of `exhaustive_blocks` in every mode, as far as the record does not have them already."""
+    total = sum(map(make.exhaustive_total, config.modes))
+    record = Record(config, design.verilog, seed=seed, total=total, force=force)
+    board = Scoreboard(config, repeat=f"mxcast verify {command_line(config)} --exhaustive --seed {seed} --force")
+    record.restore(board)
+    try:
+        for number, rules in enumerate(config.modes):
+            rest = make.exhaustive_blocks(rules, board.counts.get(_name(config, number, "exhaustive"), 0))
+            for _ in _comparisons(board, number, "exhaustive", map(blocks_of, rest), design, seed):
+                record.keep(board)
+                if progress:
+                    progress(board.blocks, total)
+    except BaseException as error:
+        record.save()
+        if isinstance(error, KeyboardInterrupt):
+            command = "the same command without --force" if force else "the same command"
+            raise KeyboardInterrupt(
+                f"interrupted after {record.blocks} of {total} blocks: {command} goes on from there"
+            ) from None
+        raise
+    return Verification(
+        config=config,
+        passed=board.passed,
+        counts=board.counts,
+        mismatched_blocks=board.mismatched_blocks,
+        report=board.report,
+        seed=seed,
+        record=record.path,
+        kept_blocks=record.kept_blocks,
+        seconds=record.seconds,
+    )
+
+
+def _name(config: HardwareConfig, mode: int, stimulus: str) -> str:
+    return f"mode {mode} {stimulus}" if config.alternatives else stimulus
+
+
+def _comparisons(
+    board: Scoreboard, mode: int, stimulus: str, parts: Iterable[Transactions], design: Driver, seed: int
+) -> Iterator[None]:
+    """Compare blocks in a mode, a chunk at each step. Random bits depend on the seed and on the blocks before the
+    chunk.
+    """
+    rules, name = board.config.modes[mode], _name(board.config, mode, stimulus)
+    board.counts.setdefault(name, 0)
+    for part in parts:
+        for start in range(0, len(part), CHUNK):
+            chunk = drawn(rules, part.rows(slice(start, start + CHUNK)), seed + board.blocks).in_mode(mode)
+            _compare(board, name, rules, chunk, design, seed + board.blocks)
+            yield
+
+
+def _compare(board: Scoreboard, name: str, rules: Operation, entering: Transactions, design: Driver, seed: int) -> None:
+    if isinstance(design, StalledDriver):
+        design = design.seeded(seed)
+    try:
+        board.compare(name, rules, entering, golden(rules, entering), design(entering))
+    except HandshakeError as fault:
+        board.refuse(name, len(entering), str(fault))
+
+
+def _as_patterns(name: str, array: np.ndarray, numerics: Any) -> np.ndarray:
+    """Source patterns of blocks: patterns themselves, or float32 numbers, which the source must hold exactly."""
+    source = DTYPES[numerics.source.name]
+    pattern = np.dtype(f"u{source.itemsize}")
+    if array.dtype not in (np.float32, pattern) or array.shape[1:] != (numerics.block_size,):
+        raise ValueError(
+            f"{name} must be float32 blocks of shape (n, {numerics.block_size}), not {array.dtype} of "
+            f"shape {array.shape}"
+        )
+    if array.dtype == np.float32 and pattern != np.uint32:
+        wide = np.ascontiguousarray(array).view(np.uint32)
+        short = narrow(wide, numerics.source)
+        if not np.array_equal(widen(short, np.empty(short.shape, np.uint32)), wide):
+            raise ValueError(f"{name} has numbers that are not {numerics.source.name}")
+        return short.view(pattern)
+    return np.ascontiguousarray(array).view(pattern)

@@ -1,0 +1,122 @@
+"""Blocks that flow through a converter with registers, inside a simulator: cycle by cycle, with gaps on both sides.
+
+For `bench`. Inputs change after a rising edge and are seen at the next one; what the outputs are is read in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+
+from cocotb.triggers import Timer
+from cocotb.types import LogicArray
+
+from ...hdl import HardwareConfig
+from .pins import Design, Pins, number, numbers
+
+FULL = (0, 0)
+GAPS = (0, 1, 8, 15)
+"""How many of 16 cycles are gaps, for some cycles."""
+
+
+class FlowError(AssertionError):
+    """Handshake or timing is wrong: what, and after how many results."""
+
+
+class Flow:
+    """The pins of ``dut``. ``unknown``: whether inputs are X in gaps, which only a simulator of four states can; they
+    are others otherwise.
+    """
+
+    def __init__(self, dut: Design, config: HardwareConfig, seed: int, unknown: bool) -> None:
+        self.dut, self.config, self.random, self.unknown = dut, config, Random(seed), unknown
+        self.pins = Pins(dut, config.ports)
+
+    async def edge(self) -> None:
+        self.dut.clk.value = 1
+        await Timer(1, "ns")
+        self.dut.clk.value = 0
+
+    def drive(self, block: Mapping[str, int] | None) -> None:
+        """A block by port name, or a gap."""
+        self.dut.i_valid.value = block is not None
+        if block is not None:
+            self.pins.drive(block)
+            return
+        for port, pin in self.pins.inputs:
+            pin.value = LogicArray("X" * port.width) if self.unknown else self.random.getrandbits(port.width)
+
+    async def reset(self) -> None:
+        """Reset, fill the pipeline with something, and drop that by one more cycle of reset."""
+        self.dut.clk.value, self.dut.o_ready.value = 0, 0
+        self.drive(None)
+        self.dut.i_valid.value = 1
+        for cycles, reset in ((1, 1), (self.config.latency, 0), (1, 1)):
+            self.dut.rst.value = reset
+            for _ in range(cycles):
+                await Timer(1, "ns")
+                await self.edge()
+            await Timer(1, "ns")
+            if self.bit("o_valid", []) == reset:
+                raise FlowError("a reset does not clear o_valid" if reset else f"no result after {cycles} cycles")
+        self.dut.rst.value = 0
+        self.dut.i_valid.value = 0
+
+    async def convert(self, blocks: list[dict[str, int]], *, gaps: bool = True) -> list[dict[str, int]]:
+        """The outputs for each block by port name, after a reset. Raises `FlowError` where one is lost, doubled, too
+        early or too late, or changes while it waits, and where bits are unknown."""
+        await self.reset()
+        results: list[dict[str, int]] = []
+        entry: list[int] = []
+        moves, entered, offered, waiting = 0, 0, False, None
+        rest, rates = self.config.latency + 2, FULL
+        for cycle in range(64 * (len(blocks) + self.config.latency) + 64):
+            if gaps and cycle % 64 == 0:
+                rates = self.random.choice(GAPS), self.random.choice(GAPS)
+            offered = entered < len(blocks) and (offered or self.random.randrange(16) >= rates[0])
+            self.drive(blocks[entered] if offered else None)
+            ready = self.random.randrange(16) >= rates[1]
+            self.dut.o_ready.value = ready
+            await Timer(1, "ns")
+            valid, moving = self.bit("o_valid", results), self.bit("i_ready", results)
+            if moving != (ready or not valid):
+                raise FlowError(
+                    f"i_ready is {moving:d} while o_valid is {valid:d} and o_ready {ready:d}, after {len(results)} "
+                    "results"
+                )
+            result = self.result(results) if valid else None
+            if waiting is not None and result != waiting:
+                raise FlowError(f"result {len(results)} changed while it was not taken")
+            if valid and len(results) == entered:
+                raise FlowError(f"a result without a block, after {len(results)}")
+            if valid and moves - entry[len(results)] != self.config.latency:
+                raise FlowError(
+                    f"result {len(results)} came after {moves - entry[len(results)]} cycles, not {self.config.latency}"
+                )
+            if result is not None and ready:
+                results.append(result)
+            waiting = None if ready else result
+            if offered and moving:
+                entry.append(moves)
+                entered, offered = entered + 1, False
+            moves += moving
+            rest -= len(results) == len(blocks)  # nothing may come after the last
+            if not rest:
+                return results
+            await self.edge()
+        raise FlowError(f"{entered - len(results)} blocks have no result, after {len(results)}")
+
+    def bit(self, port: str, results: list) -> bool:
+        digits = str(getattr(self.dut, port).value)
+        value = number(digits)
+        if value is None:
+            raise FlowError(f"{port} is {digits} after {len(results)} results")
+        return bool(value)
+
+    def result(self, results: list) -> dict[str, int]:
+        seen = self.pins.seen()
+        found = numbers(seen)
+        if found is None:
+            outputs = ", ".join(f"{name} {digits}" for name, digits in seen.items())
+            raise FlowError(f"unknown bits in result {len(results)}: {outputs}")
+        return found

@@ -1,0 +1,266 @@
+"""The cocotb regression on Verilator or Icarus, as one function."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import zipfile
+import zlib
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+from ...hdl import HardwareConfig, default_name, emitted
+from ...hdl.config.command import command_line
+from ...host.cache import refreshed, scratch
+from ...host.errors import DesignError, ToolError, ToolMissing
+from ...host.files import claimed, regular, write_whole
+from ...host.processes import run
+from ..check.unknowns import tests_of
+from ..operations import of
+from ..run import tools
+from ..run.preprocess import verilog_file
+from ..run.runtime import HEADER, LIBRARY, cocotb_library, in_make
+from ..stored import behind_ports
+from ..transactions import word
+
+SIMULATORS = ("verilator", "icarus")
+
+JOB, LOG, COMPARISONS, RESULTS = "job.json", "log.txt", "comparisons.jsonl", "results.xml"
+"""What is left of a run in its folder."""
+COCOTB = {"COCOTB_ANSI_OUTPUT": "0", "COCOTB_REWRITE_ASSERTION_FILES": ""}
+"""A log without colours; the bench says itself what differs, and pytest need not rewrite it."""
+
+UNKNOWN_BLOCKS = 64
+"""Random blocks with unknown inputs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regression:
+    """The outcome of `test`."""
+
+    config: HardwareConfig
+    simulator: str
+    passed: bool
+    tests: dict[str, int]
+    """Blocks compared by each test that ran."""
+    failures: dict[str, str]
+    """What the tests that failed say."""
+    log: Path
+    waveform: Path | None
+    seed: int
+
+    @property
+    def comparisons(self) -> int:
+        """Blocks compared in all."""
+        return sum(self.tests.values())
+
+    @property
+    def report(self) -> str:
+        return "\n".join(f"{name}: {text}" for name, text in self.failures.items())
+
+    def to_dict(self) -> dict:
+        return {
+            **self.config.to_dict(),
+            "config_id": self.config.config_id,
+            "simulator": self.simulator,
+            "passed": self.passed,
+            "tests": self.tests,
+            "comparisons": self.comparisons,
+            "failures": self.failures,
+            "log": str(self.log),
+            "waveform": str(self.waveform) if self.waveform else None,
+            "seed": self.seed,
+        }
+
+
+def test(
+    config: HardwareConfig,
+    *,
+    simulator: str = "verilator",
+    out: Path | str = "build",
+    name: str | None = None,
+    seed: int = 0,
+    random_blocks: int = 2000,
+    waves: bool = False,
+    verilog: Path | str | None = None,
+    vectors: Path | str | None = None,
+    force: bool = False,
+) -> Regression:
+    """Run the cocotb bench on the emitted converter (`hdl.emitted`); log and waveform go to ``<out>/<name>/sim/``.
+
+    The exit status of a simulator is not believed: a run passes only if every test of the bench reports that it
+    compared blocks and found no difference. Icarus, which has four states, is also given unknown inputs (`unknowns`); a
+    converter with registers is given gaps on both sides (`flow`), and on Icarus unknown inputs in them. ``verilog`` is
+    a file to test instead of the emitted one, ``vectors`` a `.npz` of more blocks: ``mode``, and for every port through
+    which data enter an array of its name, (n, lanes) unsigned words (``x``, or ``p`` and ``scale``; ``random``). Raises
+    `ToolMissing` where a simulator is missing, ValueError for files that are not of this kind, and what `hdl.emitted`
+    raises. ``force`` compiles again what is kept of the bench.
+    """
+    if simulator not in SIMULATORS:
+        raise ValueError(f"simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
+    if verilog is not None:
+        regular(verilog_file(verilog))
+    more = [] if vectors is None else [_test_of(Path(vectors), config)]
+    environment = _environment(simulator)
+    with refreshed(force):
+        library = cocotb_library(environment) if simulator == "verilator" and not waves else None
+    name = default_name(config) if name is None else name
+    source = emitted(config, out, name) if verilog is None else Path(verilog)
+    # apart from the evidence of the emitted file
+    own = Path(out) / (name if verilog is None else f"{name}-{config.config_id}")
+    folder = own / "sim" / simulator
+    with claimed(folder):
+        for path in folder.iterdir():  # nothing of an earlier run may be taken for this one's
+            if not path.is_dir():
+                path.unlink()
+        job = {
+            **config.to_dict(),
+            "seed": seed,
+            "random_blocks": random_blocks,
+            "unknown_blocks": UNKNOWN_BLOCKS,
+            "simulator": simulator,
+            "comparisons": COMPARISONS,
+            "vectors": str(Path(vectors).resolve()) if vectors else None,
+            "repeat": f"mxcast test {command_line(config)} --sim {simulator} --seed {seed}",
+        }
+        write_whole(folder / JOB, json.dumps(job, indent=2))
+        with scratch(plain=True) as work:  # make and Verilator read more than letters in the name of a folder
+            shutil.copyfile(folder / JOB, work / JOB)
+            if config.layout is None:
+                top, text = name, source.read_bytes()
+            else:
+                whole, top = behind_ports(config, source.read_text(), name)
+                text = whole.encode()
+            (work / f"{name}.v").write_bytes(text)
+            if library:  # beside the folder in which make works
+                for file in library.iterdir():
+                    (work / file.name).symlink_to(file)
+                compiler = in_make([*tools.compiler(), "-include", f"../{HEADER}"])
+                environment["MAKEFLAGS"] += (
+                    f" VM_PARALLEL_BUILDS=0 VK_GLOBAL_OBJS= LOADLIBES=../{LIBRARY} CXX={compiler}"
+                )
+            asked = {
+                "simulator": simulator,
+                "source": f"{name}.v",
+                "top": top,
+                "results": RESULTS,
+                "seed": seed,
+                "waves": waves,
+            }
+            with open(folder / LOG, "wb") as log:
+                done = run(
+                    [sys.executable, "-P", "-m", f"{__package__}.process"],
+                    cwd=work,
+                    input=json.dumps(asked),
+                    log=log,
+                    environment={**environment, "MXCAST_BENCH": str(work / JOB), **COCOTB},
+                )
+            waveform = _waveform(work) if waves else None
+            for file in filter(None, [work / COMPARISONS, work / RESULTS, waveform]):
+                if file.is_file():
+                    shutil.copyfile(file, folder / file.name)
+        if not (folder / RESULTS).is_file():
+            message = f"{simulator} stopped without results (exit status {done.status}): see {folder / LOG}"
+            raise ToolError(message) if verilog is None else DesignError(message)
+        return _judged(config, simulator, folder, folder / waveform.name if waveform else None, seed, more)
+
+
+test.__test__ = False  # type: ignore[attr-defined]  # pytest's way to say that the name is no sign of a test
+
+
+def _test_of(vectors: Path, config: HardwareConfig) -> str:
+    """The name of the test that drives a file of blocks, which is checked."""
+    regular(vectors)
+    entering = [port for port in config.numerics.ports if port.direction == "input"]
+    try:
+        with np.load(vectors) as file:
+            mode = int(file["mode"])
+            arrays = {name: file[name] for name in file if name != "mode"}
+    except (
+        ValueError,
+        KeyError,
+        zipfile.BadZipFile,
+        zlib.error,
+        AttributeError,
+        TypeError,
+        EOFError,
+        MemoryError,
+        OverflowError,
+        NotImplementedError,
+        SyntaxError,
+    ) as error:
+        wanted = ", ".join(port.name for port in entering)
+        raise ValueError(f"{vectors} is no .npz of blocks, with {wanted} and mode") from error
+    if not 0 <= mode < len(config.modes):
+        raise ValueError(f"{vectors} is of mode {mode}, and the modes are 0 to {len(config.modes) - 1}")
+    if sorted(arrays) != sorted(port.name for port in entering):
+        raise ValueError(
+            f"{vectors} must hold {' and '.join(port.name for port in entering)}, and it holds "
+            f"{' and '.join(arrays) or 'nothing'}"
+        )
+    rows = len(arrays[entering[0].name]) if arrays[entering[0].name].ndim else 0
+    for port in entering:
+        array = arrays[port.name]
+        if not rows or array.dtype != word(port) or array.shape != (rows, port.lanes):
+            raise ValueError(
+                f"{vectors} must hold {port.name} as {word(port)} of shape (n, {port.lanes}), the same n for all ports"
+            )
+    return f"vectors mode {mode}" if config.alternatives else "vectors"
+
+
+def _judged(
+    config: HardwareConfig, simulator: str, folder: Path, waveform: Path | None, seed: int, more: list[str]
+) -> Regression:
+    log, comparisons, results = folder / LOG, folder / COMPARISONS, folder / RESULTS
+    expected = list(of(config.numerics).regression(config.numerics, 1, seed))
+    if config.alternatives:
+        expected = [f"{name} mode {number}" for number in range(len(config.modes)) for name in expected]
+    if config.latency:
+        expected += ["full_rate", "interleaved"]
+    elif simulator == "icarus":
+        expected += tests_of(config)
+    expected += more
+    lines = comparisons.read_text().splitlines() if comparisons.is_file() else []
+    tests = {record["test"]: record["blocks"] for record in map(json.loads, lines)}
+    failures = {record["test"]: record["report"] for record in map(json.loads, lines) if record["report"]}
+    for missing in (t for t in expected if not tests.get(t)):
+        failures.setdefault(missing, f"compared nothing: see {log}")
+    cases = list(ElementTree.parse(results).iter("testcase")) if results.is_file() else []
+    failed = [
+        case.get("name", "?") for case in cases if case.find("failure") is not None or case.find("error") is not None
+    ]
+    if len(cases) != len(expected) or (failed and not failures):
+        failures["bench"] = f"{len(cases)} of {len(expected)} tests ran, {len(failed)} failed: see {log}"
+    return Regression(
+        config=config,
+        simulator=simulator,
+        passed=not failures and not failed,
+        tests=tests,
+        failures=failures,
+        log=log,
+        waveform=waveform,
+        seed=seed,
+    )
+
+
+def _environment(simulator: str) -> dict[str, str]:
+    if find_spec("cocotb_tools") is None:
+        raise ToolMissing(f"cocotb is missing: {tools.VERILATOR_ADVICE}")
+    if simulator == "icarus":
+        tools.icarus()
+        return dict(os.environ)
+    tools.make()
+    environment = tools.simulator_environment()
+    # the makefiles of Verilator name a compiler of their own, whatever CXX is
+    command = in_make(tools.compiler())
+    return environment | {"MAKEFLAGS": f"{environment['MAKEFLAGS']} CXX={command} LINK={command}"}
+
+
+def _waveform(folder: Path) -> Path | None:
+    return next((path for pattern in ("**/dump.vcd", "**/*.fst") for path in folder.glob(pattern)), None)

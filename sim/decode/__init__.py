@@ -1,0 +1,1 @@
+"""Simulation of decoders: golden model and causes of differences."""

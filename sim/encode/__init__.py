@@ -1,0 +1,1 @@
+"""Simulation of encoders: golden model and causes of differences."""

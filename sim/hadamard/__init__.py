@@ -1,0 +1,1 @@
+"""Simulation of Hadamard transforms: golden model and causes of differences."""

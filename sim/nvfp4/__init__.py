@@ -1,0 +1,1 @@
+"""Simulation of NVFP4 encoders and decoders: golden models, stimuli, causes of differences."""

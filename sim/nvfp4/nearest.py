@@ -1,0 +1,152 @@
+"""Input blocks under two levels of scales whose results depend on single bits: numbers with the products that are
+nearest to what decides, largest magnitudes that differ in one last place, NaN of one bit, and subnormal numbers.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from ...models.arrays.block_array import code_values
+from ...models.fast.nvfp4_encode import ORDERS, tensor_constants
+from ...spec import FP32, Nvfp4Encode, Order
+from ..transactions import Transactions
+from .stimuli import (
+    BOUNDARIES,
+    INF,
+    ONE,
+    SMALL,
+    STEPS,
+    any_numbers,
+    around,
+    fitted,
+    last_bit,
+    marks,
+    scale_codes,
+    with_patterns,
+)
+
+SIGNIFICAND = FP32.man_bits + 1
+LEAST, SQUARE = 1 << SIGNIFICAND - 1, 2 * SIGNIFICAND - 1
+"""The smallest significand, and the exponent of what one of a product is that has all of its bits."""
+APART = 8
+"""Of numbers with many bits one in so many is looked at."""
+NEAREST = 256
+"""Significands for each boundary."""
+SMALL_TENSORS = 8
+"""Tensors of subnormal numbers for each scale."""
+TRIES = 32
+"""Tensors of which one is to have what is wanted."""
+
+IS_RECIPROCAL = {Order.TE: True, Order.PAPER: True, Order.AO: False, Order.AO_SINGLE: False}
+"""Of orders that multiply with a factor: is it a reciprocal? Then its divisor is chosen, and otherwise the factor."""
+
+
+def nearest(rules: Nvfp4Encode, seed: int) -> Transactions:
+    """All of them."""
+    rng = np.random.default_rng(seed)
+    factors = [_factors(rules, rng)] if rules.order in IS_RECIPROCAL else []
+    return Transactions.joined([_maxima(rules, rng), _nans(rules), _subnormals(rules, rng), *factors])
+
+
+def _chosen(holds: np.ndarray, *drawn: np.ndarray) -> list[np.ndarray]:
+    """Of what was drawn, (TRIES, n) each, the first that has what is wanted; or the first of all: (n,) each."""
+    rows = (holds.argmax(axis=0), np.arange(holds.shape[1]))
+    return [each[rows] for each in drawn]
+
+
+def _maxima(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
+    """For each lane and each bit of a magnitude a block whose largest number is in this lane, and ends with this bit;
+    all others are the number before it, under which the scale would be smaller.
+    """
+    last = last_bit(rules)
+    lane, bit = np.indices((rules.block_size, FP32.bits - 1 - last)).reshape(2, -1)
+    bit, shape = (bit + last).astype(np.uint32), (TRIES, lane.size)
+    numbers = (any_numbers(rules, shape, rng) >> bit | 1) << bit
+    before = numbers - np.uint32(1 << last)
+    scales, codes = code_values(rules.block.scale), rng.integers(0, rules.scale_format.max_code, shape)
+    tensors = fitted(rules, numbers, np.full(shape, STEPS[-1]), (scales[codes] + scales[codes + 1]) / 2, rng)
+    k = tensor_constants(tensors.view(np.float32), rules).k
+    with np.errstate(all="ignore"):
+        is_seen = scale_codes(rules, numbers, k) > scale_codes(rules, before, k)
+    number, other, tensor = _chosen(is_seen, numbers, before, tensors)
+    return with_patterns(
+        rules, np.where(lane[:, None] == np.arange(rules.block_size), number[:, None], other[:, None]), tensor
+    )
+
+
+def _nans(rules: Nvfp4Encode) -> Transactions:
+    """Every lane with each NaN whose fraction is one bit; and alone with what is no NaN because of one bit."""
+    lanes, nan = np.arange(rules.block_size), INF | 1 << FP32.man_bits - 1
+    bits = np.arange(last_bit(rules), FP32.man_bits, dtype=np.uint32)
+    fractions = np.uint32(1) << bits[(np.arange(len(bits))[:, None] + lanes) % len(bits)]
+    numbers = np.tile(
+        np.uint32(nan) ^ np.uint32(1) << np.arange(FP32.man_bits, FP32.bits - 1, dtype=np.uint32), len(lanes)
+    )
+    alone = np.where(np.repeat(lanes, FP32.exp_bits)[:, None] == lanes, numbers[:, None], 0)
+    return with_patterns(
+        rules, np.concatenate([INF | fractions, alone]), np.concatenate([np.full(len(bits), ONE), numbers])
+    )
+
+
+def _subnormals(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
+    """Blocks between every two scales, in tensors whose largest magnitude is so small that subnormal numbers have
+    scales."""
+    scales = code_values(rules.block.scale)[: rules.scale_format.max_code + 1]
+    t = np.repeat((scales[1:] + scales[:-1]) / 2, SMALL_TENSORS)
+    tensors = rng.integers(1, SMALL, len(t)).astype(np.uint32)
+    return around(rules, t, tensors, marks(rules, (len(t), rules.block_size - 1), rng), rng)
+
+
+def _factors(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
+    """A block for each of `_significands`, with numbers beside those that put a code one up."""
+    is_reciprocal = IS_RECIPROCAL[rules.order]
+    wanted = _significands(is_reciprocal, last_bit(rules))
+    shape = (TRIES, len(wanted))
+    values = code_values(rules.block.scale)[1 : rules.scale_format.max_code + 1]
+    s, fraction = rng.choice(values, shape), wanted & (1 << FP32.man_bits) - 1
+    numbers = (fraction | rng.integers(64, 192, shape) << FP32.man_bits).astype(np.uint32)
+    if is_reciprocal:
+        tensors = fitted(rules, numbers, np.ones(shape), s, rng)
+        made = s * tensor_constants(tensors.view(np.float32), rules).d
+    else:
+        tensors = fitted(rules, np.full(shape, ONE, np.uint32), numbers.view(np.float32), s, rng)
+        made = ORDERS[rules.order].factor(s, tensor_constants(tensors.view(np.float32), rules).d)
+    is_made = made.astype(np.float32).view(np.uint32) & (1 << FP32.man_bits) - 1 == fraction
+    scale, tensor = _chosen(is_made, s, tensors)
+    return around(rules, scale, tensor, marks(rules, (len(wanted), rules.block_size - 1), rng), rng)
+
+
+@lru_cache
+def _significands(is_reciprocal: bool, last: int) -> np.ndarray:
+    """Significands of factors, or of divisors with these reciprocals. Each has the nearest products with numbers of the
+    source to a limit, at which they are rounded to the middle of two elements and on. The patterns of these numbers end
+    with so many zeros. Also divisors whose reciprocals are nearest to the middle of two numbers.
+    """
+    numbers = np.arange(LEAST + (last == 0), 2 * LEAST, max(1 << last, APART))
+    factors = np.concatenate([_factors_near(code, numbers) for code in range(4)])  # other boundaries are twice these
+    if not is_reciprocal:
+        return factors
+    divisors = (1 << SQUARE) // factors + np.array([[-1], [0], [1]])
+    twice, rest = np.divmod(1 << SQUARE + 1, some := np.arange(LEAST + 1, 2 * LEAST, APART))
+    near = _least(some, np.where(twice % 2, rest, some - rest) / some)
+    return np.concatenate([divisors[_reciprocal(divisors) == factors], near])
+
+
+def _reciprocal(divisors: np.ndarray) -> np.ndarray:
+    return ((1 << SQUARE + 1) // divisors + 1) // 2
+
+
+def _factors_near(code: int, numbers: np.ndarray) -> np.ndarray:
+    """Those with the nearest products to the limit in front of the code after this one."""
+    quarters, half = int(np.frexp(BOUNDARIES[code])[0] * 8), LEAST  # half a last place
+    limit = (quarters << SQUARE - 2) + (-half if code % 2 else half)  # a tie goes to the even code
+    limits = limit >> (limit >= numbers << SIGNIFICAND).astype(int)
+    factors = limits // numbers + np.array([[0], [1]])
+    return _least(factors.ravel(), abs(factors * numbers - limits).ravel())
+
+
+def _least(values: np.ndarray, distances: np.ndarray) -> np.ndarray:
+    """The nearest ones."""
+    return values[np.argpartition(distances, NEAREST - 1)[:NEAREST]]

@@ -1,0 +1,1 @@
+"""Simulators: Verilated designs as functions, and Icarus."""

@@ -1,0 +1,169 @@
+"""A Verilated design as a function over transactions: C++ made from its ports, compiled to a shared library."""
+
+from __future__ import annotations
+
+import ctypes
+import shlex
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from ...host.cache import kept_folder
+from ...host.errors import ToolError
+from ...host.processes import python, run
+from ...spec import Port, Role
+from ..transactions import Transactions, data_ports, word
+from . import tools
+from .runtime import HEADER, OPTIMISATION, compile_cpp, driver_library, includes, run_tool
+
+LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
+"""A program that fails where a library cannot be loaded; in one of its own nothing is lost if that ends the process."""
+
+
+class Driver:
+    """The library that `build` made for a design with these ports; a function over transactions.
+
+    A design without registers. Others have a class of their own: `stream.StreamedDriver`, `handshake.StalledDriver`.
+    """
+
+    has_clock = False
+    """Whether a result may depend on the blocks before."""
+
+    def __init__(self, library: Path, ports: Sequence[Port]) -> None:
+        self.library, self.ports = library, tuple(ports)
+        self.inputs, self.outputs = data_ports(ports, "input"), data_ports(ports, "output")
+        try:
+            self._library = ctypes.CDLL(str(library))
+        except OSError as error:
+            raise ToolError(f"the Verilated design cannot be loaded: {error}") from None
+
+    @property
+    def verilog(self) -> str:
+        """The text that was Verilated."""
+        return self.library.with_name("dut.v").read_text()
+
+    def __call__(self, entering: Transactions) -> Transactions:
+        """What leaves the design for what enters it. Raises KeyError where a role is missing that a port has."""
+        outputs = {port.name: np.empty((len(entering), port.lanes), word(port)) for port in self.outputs}
+        self.fill({port.name: entering[port.role] for port in self.inputs}, outputs)
+        return Transactions({port.role: outputs[port.name] for port in self.outputs})
+
+    def fill(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
+        """Drive n transactions: (n, lanes) arrays of the inputs by port name, to those of the outputs, which it fills.
+
+        Raises `ToolError` where the design stops the simulation.
+        """
+        self._call("mxcast_convert", inputs, outputs)
+
+    def _call(
+        self,
+        entry: str,
+        inputs: Mapping[str, np.ndarray],
+        outputs: Mapping[str, np.ndarray],
+        *given: int,
+        found: int = 0,
+    ) -> list[int]:
+        """``entry`` is a function of `driver.cpp` or of what follows it there, ``given`` are its numbers, and ``found``
+        says how many it returns.
+        """
+        entering = [np.ascontiguousarray(inputs[port.name], word(port)) for port in self.inputs]
+        leaving = [outputs[port.name] for port in self.outputs]
+        count = len(entering[0])
+        for port, rows in zip((*self.inputs, *self.outputs), (*entering, *leaving)):
+            if rows.shape != (count, port.lanes) or rows.dtype != word(port) or not rows.flags.c_contiguous:
+                raise ValueError(f"{port.name} must be C-contiguous {word(port)} of shape {(count, port.lanes)}")
+        call = getattr(self._library, entry)
+        call.restype = ctypes.c_char_p
+        numbers, results = (ctypes.c_uint64 * len(given))(*given), (ctypes.c_uint64 * found)()
+        stopped = call(_pointers(entering), _pointers(leaving), ctypes.c_uint64(count), numbers, results)
+        if stopped is not None:
+            raise ToolError(f"the design stops the simulation: {stopped.decode(errors='replace')}")
+        return list(results)
+
+
+def _pointers(arrays: list[np.ndarray]) -> ctypes.Array:
+    return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+
+
+def _of_ports(ports: Sequence[Port]) -> str:
+    """C++: how the data ports are driven and collected, row by row."""
+    entering, leaving = data_ports(ports, "input"), data_ports(ports, "output")
+    length = {port.name: port.lanes * word(port).itemsize for port in (*entering, *leaving)}
+    drive, collect = (
+        "".join(
+            f"    {verb}<{port.lanes}, {port.bits}>"
+            f"(dut.{port.name}, {array}[{number}] + row * {length[port.name]}{more});\n"
+            for number, port in enumerate(side)
+        )
+        for verb, array, more, side in (("put", "in", ", complement", entering), ("get", "out", "", leaving))
+    )
+    rows = [length[port.name] for port in leaving]
+    return f"""
+namespace {{
+
+constexpr unsigned OUTPUTS = {len(rows)}, ROW_BYTES[] = {{{str(rows)[1:-1]}}}, TOTAL_BYTES = {sum(rows)};
+
+void drive(Vdut& dut, const uint8_t* const* in, uint64_t row, bool complement) {{
+{drive}}}
+
+void collect(const Vdut& dut, uint8_t* const* out, uint64_t row) {{
+{collect}}}
+
+}}  // namespace
+"""
+
+
+def _loop(ports: Sequence[Port]) -> str:
+    """C++: everything around a design with these ports. What a clock and a handshake ask for is there with them."""
+    roles = {port.role for port in ports}
+    parts = ["driver.cpp"]
+    if Role.VALID in roles:
+        parts.append("handshake.cpp")
+    elif Role.CLOCK in roles:
+        parts.append("stream.cpp")
+    defines = f"#define MXCAST_CLOCK {int(Role.CLOCK in roles)}\n#define MXCAST_RESET {int(Role.RESET in roles)}\n"
+    header, *rest = ((files(__package__) / name).read_text() for name in ("ports.h", *parts))
+    return "\n".join([defines, header, _of_ports(ports), *rest])
+
+
+def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> Path:
+    """The shared library of the module ``top`` of a Verilog text that has these ports, with what drives it. With
+    ``lint`` Verilator's warnings are errors.
+
+    What the design prints with ``$display`` and the like is dropped. Compiled results are kept by content: the
+    Verilog, the C++ around it, with what it is linked to, and the versions of the tools. Raises `ToolError` where
+    Verilator or the C++ compiler is missing or fails.
+    """
+    root, environment, loop = tools.verilator_root(), tools.simulator_environment(), _loop(ports)
+    runtime = driver_library(root)
+    options = [] if lint else ["-Wno-fatal", "--no-assert"]
+
+    def make(folder: Path) -> None:
+        (folder / "dut.v").write_text(text)
+        # names without a path: Verilator takes a $ in them for a variable
+        names = ["--top-module", top, "--prefix", "Vdut", "-Mdir", ".", "dut.v"]
+        command = [str(root / "bin" / "verilator_bin"), "--cc", "-O3", "--x-assign", "fast", "--quiet", *options]
+        try:
+            run_tool(folder, [*command, *names], environment)
+        except ToolError as error:
+            if "Internal Error" not in str(error):
+                raise
+            run_tool(folder, [*command, "-fno-dfg", *names], environment)  # the pass that most of them are in
+        # one translation unit: most of the time would go into reading the same headers again
+        parts = sorted(path.name for path in folder.glob("Vdut*.cpp"))
+        (folder / "unit.cpp").write_text("".join(f'#include "{part}"\n' for part in parts) + loop)
+        header = ["-include", str(runtime / HEADER)]
+        objects = map(str, sorted(runtime.glob("*.o")))
+        compile_cpp(folder, ["-shared", *includes(root), *header, "-I.", "unit.cpp", *objects], "dut.so")
+        loading = run(python(LOADS, folder / "dut.so"))
+        if loading.status:
+            why = loading.errors.strip().rpartition("\n")[2] or f"exit status {loading.status}"
+            raise ToolError(f"what the C++ compiler {shlex.join(tools.compiler())} wrote cannot be loaded: {why}")
+        for path in folder.iterdir():
+            if path.name not in ("dut.v", "dut.so"):
+                path.unlink()
+
+    key = [text, top, loop, runtime.name, *options, OPTIMISATION, tools.verilator_version(), *tools.compiler_identity()]
+    return kept_folder("verilated", key, make) / "dut.so"

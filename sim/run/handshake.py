@@ -1,0 +1,52 @@
+"""A design with registers: valid and ready, and gaps on both sides."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ...spec import Port
+from .driver import Driver
+
+FAULTS = (
+    "",
+    "i_ready is not o_ready or else no o_valid",
+    "a result changed while it was not taken",
+    "a result came without a block",
+    "a block has no result",
+    "a result did not come after the latency",
+)
+"""What `handshake.cpp` finds."""
+
+
+class HandshakeError(RuntimeError):
+    """A design loses, adds or moves blocks. The message says which result, and with which seed."""
+
+
+class StalledDriver(Driver):
+    """A design of some ``latency`` in cycles. Blocks enter with gaps between them, and results are taken with gaps;
+    ``seed`` says where. In a gap the inputs are others, under another mode. Every call starts with a reset, which has
+    blocks to drop.
+
+    Raises `HandshakeError` where not every block has its one result in its place.
+    """
+
+    has_clock = True
+
+    def __init__(self, library: Path, ports: Sequence[Port], latency: int, seed: int = 0) -> None:
+        super().__init__(library, ports)
+        self.latency, self.seed = latency, seed
+
+    def seeded(self, seed: int) -> StalledDriver:
+        """The same design with other gaps."""
+        other = copy.copy(self)
+        other.seed = seed
+        return other
+
+    def fill(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
+        fault, results = self._call("mxcast_handshake", inputs, outputs, self.latency, self.seed & 0xFFFFFFFF, found=2)
+        if fault:
+            raise HandshakeError(f"{FAULTS[fault]}: after {results} results, with the gaps of seed {self.seed}")

@@ -1,0 +1,1 @@
+"""Number formats and block formats as data, and their names."""

@@ -1,0 +1,1 @@
+"""Layouts: how libraries store codes and scales."""

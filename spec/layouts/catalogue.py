@@ -1,0 +1,434 @@
+"""Layouts: where the codes and the scales of a block array stand in the arrays that a library stores.
+
+A dialect is what a library calls its own: one layout for each block format that it has. Names of stored arrays are
+made of the name of the tensor: ``{name}`` is all of it, ``{module}`` what stands before its last part, with the dot,
+and ``{leaf}`` that part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..catalogue import Rule, known_name
+from ..formats.block import BLOCKS, OTHER_BLOCKS, BlockFormat, Convention
+from ..operations.ports import Port, Role
+
+
+class Packing(Rule):
+    """How the codes of elements stand in bytes; v0, v1, ... are neighbouring codes."""
+
+    BYTES = "bytes", "one code a byte, in its low bits"
+    LOW_FIRST = "low_first", "two codes of four bits a byte: v0 | v1 << 4"
+    HIGH_FIRST = "high_first", "two codes of four bits a byte: v0 << 4 | v1"
+    HALVES = "halves", "two codes of four bits a byte: byte j of a block has code j low, and code j + half a block high"
+    LITTLE_ENDIAN = "little_endian", "four codes of six bits in three bytes: v0 | v1 << 6 | v2 << 12 | v3 << 18"
+    HIGH_PARTS = (
+        "high_parts",
+        "four codes of six bits in three bytes: their upper two bits, those of v0 on top, and then their lower four, "
+        "v0 << 4 | v1 and v2 << 4 | v3 (AMD Quark, Pack_mxfp6)",
+    )
+
+
+class ScalePlace(Rule):
+    """Where scales stand."""
+
+    APART = "apart", "in an array of their own"
+    BEFORE = "before", "before the codes of the blocks, in the same array"
+    AFTER = "after", "after the codes of the blocks, in the same array"
+
+
+class ScaleOrder(Rule):
+    """In which order scales stand that have an array of their own."""
+
+    LINEAR = "linear", "in the order of the blocks"
+    TILES_128X4 = (
+        "tiles_128x4",
+        "in tiles of 128 rows and 4 blocks, 512 bytes each, one after the other along a row of tiles; in a tile, row r "
+        "and block c are byte (r % 32) * 16 + r // 32 * 4 + c; zeros complete the last tiles (cuBLAS, block scaling)",
+    )
+
+
+class ScaleByte(Rule):
+    """What byte stands for the code of a scale."""
+
+    CODE = "code", "the code itself"
+    EXPONENT = "exponent", "the code - 127, in two's complement (AMD Quark, Pack_mxfp4 and Pack_mxfp6)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One stored array: its name, as made of that of the tensor, and its dtype, by the name that safetensors has.
+
+    >>> Part(name="{module}_{leaf}_qdata", dtype="U8").of("model.up.weight")
+    'model.up._weight_qdata'
+    """
+
+    name: str
+    dtype: str
+
+    def of(self, tensor: str) -> str:
+        """The name of the array of a tensor."""
+        module, dot, leaf = tensor.rpartition(".")
+        return self.name.format(name=tensor, module=module + dot, leaf=leaf)
+
+    def tensor_of(self, name: str) -> str | None:
+        """The tensor that has an array of this name, or None. Its last part is ``weight`` unless the name has one.
+
+        >>> Part(name="{module}_{leaf}_qdata", dtype="U8").tensor_of("model.up._weight_qdata")
+        'model.up.weight'
+        """
+        pattern = re.escape(self.name).replace(r"\{", "{").replace(r"\}", "}")
+        for field, part in (("{name}", ".+"), ("{module}", r"(?:.*\.)?"), ("{leaf}", r"[^.]+")):
+            pattern = pattern.replace(field, f"(?P<{field[1:-1]}>{part})")
+        found = re.fullmatch(pattern, name, re.DOTALL)
+        if found is None:
+            return None
+        fields = found.groupdict()
+        return fields.get("name") or fields["module"] + fields.get("leaf", "weight")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Where the codes and scales of one block format stand.
+
+    ``source`` says from what it was taken, with version or date; what is only reported by users says so.
+    """
+
+    dialect: str
+    block: str
+    """The name of the block format; a layout of `nvfp4` takes its blocks of 16 x 16 too."""
+    source: str
+    codes: Part
+    packing: Packing
+    scales: Part | None = None
+    """None where scales stand in the array of the codes."""
+    place: ScalePlace = ScalePlace.APART
+    together: int = 1
+    """Blocks whose scales stand together, and then their codes."""
+    has_block_axis: bool = False
+    """Are the bytes of a block an axis of their own?"""
+    order: ScaleOrder = ScaleOrder.LINEAR
+    tile_shape: tuple[int, int] = (128, 4)
+    """Rows and columns that the stored array has for each tile of 512 scales."""
+    padding: tuple[int, int] = (1, 1)
+    """What rows and elements of a row are completed to multiples of, with zeros."""
+    scale_padding: tuple[int, int] = (1, 1)
+    """The same of the rows and columns of scales in the linear order."""
+    axis: int = -1
+    """The axis that blocks lie along."""
+    is_transposed: bool = False
+    """Is this axis the last one in what is stored?"""
+    scale_byte: ScaleByte = ScaleByte.CODE
+    reads_otherwise: tuple[int, ...] = ()
+    """Scale codes that readers of the dialect take for another number than the block format has for them."""
+    tensor_scale: Part | None = None
+    convention: Convention = Convention.NONE
+    tensor_scale_shape: tuple[int, ...] = ()
+    omits_one: bool = False
+    """Is a tensor scale left out that multiplies by 1?"""
+    other_tensor_scales: tuple[str, ...] = ()
+    """Other names of the tensor scale in files. They are read; the name in ``tensor_scale`` is written."""
+
+    def __post_init__(self) -> None:
+        apart = self.place is ScalePlace.APART
+        refused = {
+            "scales that stand apart have a name, others have none": apart is not (self.scales is not None),
+            "only scales that stand with their blocks are in groups": apart and self.together != 1,
+            "only scales that stand apart have an order or a padding": not apart
+            and (self.order is not ScaleOrder.LINEAR or self.scale_padding != (1, 1)),
+            "a tensor scale has a name and a convention, or neither": (
+                (self.tensor_scale is None) is not (self.convention is Convention.NONE)
+            ),
+            f"the layout {self.dialect} has no packing {self.packing} for elements of {self.element_bits} bits": (
+                self.element_bits not in PACKED_BITS[self.packing]
+            ),
+        }
+        for sentence, is_refused in refused.items():
+            if is_refused:
+                raise ValueError(sentence)
+
+    @property
+    def block_format(self) -> BlockFormat:
+        """The block format, with the tensor scale that the dialect has."""
+        return (BLOCKS | OTHER_BLOCKS)[self.block].scaled_by(self.convention)
+
+    @property
+    def element_bits(self) -> int:
+        return self.block_format.element.bits
+
+    @property
+    def name(self) -> str:
+        return f"{self.dialect}:{self.block}"
+
+    @property
+    def full_name(self) -> str:
+        """The name of the layout, which says all about it."""
+        return self.name
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All that is stored: the codes, and the scales and the tensor scale where they stand apart."""
+        return tuple(part for part in (self.codes, self.scales, self.tensor_scale) if part is not None)
+
+    def names(self, tensor: str) -> tuple[str, ...]:
+        """The names of these arrays of a tensor."""
+        return tuple(part.of(tensor) for part in self.parts)
+
+    @property
+    def reading(self) -> tuple[object, ...]:
+        """What decides which numbers are read from arrays that it fits: layouts with the same one read the same."""
+        names = tuple(part.name for part in self.parts)
+        how = self.packing, self.place, self.order, self.axis, self.is_transposed, self.scale_byte
+        return names, self.block_format, *how
+
+    def described(self) -> dict[str, str]:
+        """Properties of the bytes, in words."""
+        block = self.block_format
+        return {
+            "block format": block.name,
+            "block": " x ".join(map(str, block.shape)),
+            "axis": str(self.axis),
+            "packing": str(self.packing),
+            "scales": f"{block.scale.name}, {self.place}, {self.order}",
+            "tensor scale": str(self.convention),
+        }
+
+    @property
+    def width(self) -> int:
+        """Elements of a block."""
+        return self.block_format.shape[-1]
+
+    @property
+    def block_bytes(self) -> int:
+        """Bytes of the codes of a block."""
+        bits = 8 if self.packing is Packing.BYTES else self.element_bits
+        return self.width * bits // 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnLayout(Layout):
+    """A layout whose block format need not be in the catalogue: of a file that says itself how it is stored, or of
+    arrays that the user names.
+    """
+
+    own: BlockFormat
+
+    def __post_init__(self) -> None:
+        pass  # codes of any width, and any packing
+
+    @property
+    def block_format(self) -> BlockFormat:
+        return self.own
+
+
+PACKED_BITS: dict[Packing, tuple[int, ...]] = {
+    Packing.BYTES: (4, 6, 8),
+    Packing.LOW_FIRST: (4,),
+    Packing.HIGH_FIRST: (4,),
+    Packing.HALVES: (4,),
+    Packing.LITTLE_ENDIAN: (6,),
+    Packing.HIGH_PARTS: (6,),
+}
+"""Bits of the elements that each packing is for."""
+
+FP4, FP6, FP8 = ("mxfp4_e2m1",), ("mxfp6_e3m2", "mxfp6_e2m3"), ("mxfp8_e5m2", "mxfp8_e4m3")
+E4M3 = ("mxfp8_e4m3",)
+NVFP4 = ("nvfp4",)
+LOW_FIRST, LITTLE_ENDIAN, BYTES = Packing.LOW_FIRST, Packing.LITTLE_ENDIAN, Packing.BYTES
+NAN = (0xFF,)
+"""The NaN of E8M0, which many readers take for 2**128 or for Inf."""
+ELEMENTS = {"mxfp8_e5m2": "F8_E5M2", "mxfp8_e4m3": "F8_E4M3"}
+"""The dtypes of elements that have one of their own in all files, by block format."""
+
+
+def _layouts(
+    dialect: str, source: str, blocks: tuple[str, ...], packing: Packing, names: tuple[str, ...], **fields: Any
+) -> Iterator[Layout]:
+    """The same layout for each of some block formats.
+
+    ``names`` are those of the codes, and of the scales and the tensor scale where they are stored apart, each with its
+    dtype behind a blank; ``{element}`` is that of the elements.
+    """
+    roles = ("codes", "scales", "tensor_scale")
+    for block in blocks:
+        parts: dict[str, Any] = {
+            role: Part(name=name, dtype=dtype.replace("{element}", ELEMENTS.get(block, "U8")))
+            for role, (name, dtype) in zip(roles, (one.split(" ") for one in names))
+        }
+        yield Layout(dialect=dialect, source=source, block=block, packing=packing, **parts, **fields)
+
+
+def _dialects() -> Iterator[Layout]:
+    fields: dict[str, Any]
+    gpt_oss = "openai/gpt-oss, gpt_oss/torch/weights.py; transformers, integrations/mxfp4.py; 2026-11"
+    for dialect, mark in (("gpt_oss", "_"), ("gpt_oss_original", ".")):
+        names = f"{{name}}{mark}blocks U8", f"{{name}}{mark}scales U8"
+        yield from _layouts(dialect, gpt_oss, FP4, LOW_FIRST, names, has_block_axis=True, reads_otherwise=NAN)
+
+    ggml: dict[str, Any] = {"packing": Packing.HALVES, "place": ScalePlace.BEFORE}
+    yield from _layouts(
+        "ggml", "ggml, type 39; gguf-py 0.19.0, quants.py", FP4, names=("{name} U8",), reads_otherwise=NAN, **ggml
+    )
+    yield Layout(
+        dialect="ggml",
+        source="ggml, type 40; gguf-py 0.19.0, quants.py; llama.cpp, conversion/base.py, 2026-11",
+        block="nvfp4",
+        codes=Part(name="{name}", dtype="U8"),
+        together=4,
+        reads_otherwise=tuple(range(0x7F, 0x100)),
+        tensor_scale=Part(name="{module}scale", dtype="F32"),
+        convention=Convention.MULTIPLIER,
+        tensor_scale_shape=(1,),
+        omits_one=True,
+        other_tensor_scales=("{name}.scale",),
+        **ggml,
+    )
+
+    packed = "{name}_packed U8", "{name}_scale U8"
+    compressed: dict[str, Any] = {
+        "dialect": "compressed_tensors",
+        "source": "compressed-tensors 0.20.0",
+        "reads_otherwise": NAN,
+    }
+    yield from _layouts(blocks=FP4, packing=LOW_FIRST, names=packed, **compressed)
+    yield from _layouts(blocks=("mxfp6_e2m3",), packing=LITTLE_ENDIAN, names=packed, **compressed)
+    yield from _layouts(blocks=E4M3, packing=BYTES, names=("{name} {element}", "{name}_scale U8"), **compressed)
+    yield from _layouts(
+        "compressed_tensors",
+        "compressed-tensors 0.20.0",
+        NVFP4,
+        LOW_FIRST,
+        ("{name}_packed U8", "{name}_scale F8_E4M3", "{name}_global_scale F32"),
+        convention=Convention.DIVISOR,
+        tensor_scale_shape=(1,),
+    )
+
+    modelopt = "NVIDIA ModelOpt, qtensor/nvfp4_tensor.py and export/quant_utils.py; 2026-11"
+    nvfp4_encoding = "{name} U8", "{name}_scale F8_E4M3", "{name}_scale_2 F32"
+    multiplied: dict[str, Any] = {"convention": Convention.MULTIPLIER}
+    yield from _layouts("modelopt", modelopt, NVFP4, LOW_FIRST, nvfp4_encoding, **multiplied)
+    yield from _layouts("modelopt", modelopt, E4M3, BYTES, ("{name} {element}", "{name}_scale U8"), reads_otherwise=NAN)
+
+    quark, kernels = "amd-quark 0.13; vLLM, quark_ocp_mx.py; 2026-11", "amd-quark 0.13, Pack_mxfp4 and Pack_mxfp6"
+    for blocks, packing in ((FP4, LOW_FIRST), (FP6, LITTLE_ENDIAN)):
+        yield from _layouts("quark", quark, blocks, packing, ("{name} U8", "{name}_scale U8"), reads_otherwise=NAN)
+    for blocks, packing in ((FP4, LOW_FIRST), (FP6, Packing.HIGH_PARTS)):
+        yield from _layouts(
+            "quark_pack",
+            kernels,
+            blocks,
+            packing,
+            ("{name} U8",),
+            place=ScalePlace.BEFORE,
+            scale_byte=ScaleByte.EXPONENT,
+            reads_otherwise=NAN,
+        )
+
+    torchao = "torchao 0.18, prototype/mx_formats and prototype/safetensors"
+    for dialect, order in (("torchao", ScaleOrder.LINEAR), ("torchao_swizzled", ScaleOrder.TILES_128X4)):
+        fields = {"order": order, "tile_shape": (32, 16)}
+        codes, scales = "{module}_{leaf}_qdata {element}", "{module}_{leaf}_scale F8_E8M0"
+        for blocks, packing in ((FP4, LOW_FIRST), (FP6, BYTES), (FP8, BYTES)):
+            yield from _layouts(dialect, torchao, blocks, packing, (codes, scales), **fields)
+        three = codes, "{module}_{leaf}_scale F8_E4M3", "{module}_{leaf}_per_tensor_scale F32"
+        yield from _layouts(dialect, torchao, NVFP4, LOW_FIRST, three, **fields, **multiplied)
+
+    comfy = "ComfyUI, comfy/float.py; comfy-kitchen 0.2.40, tensor/nvfp4.py and mxfp8.py"
+    tiles: dict[str, Any] = {"order": ScaleOrder.TILES_128X4}
+    yield from _layouts(
+        "comfy", comfy, NVFP4, Packing.HIGH_FIRST, nvfp4_encoding, padding=(16, 16), **tiles, **multiplied
+    )
+    single = "{name} {element}", "{name}_scale F8_E8M0"
+    yield from _layouts("comfy", comfy, E4M3, BYTES, single, padding=(32, 32), **tiles)
+
+    mlx = "MLX, ops.cpp; 2026-11"
+    words = "{name} U32", "{module}scales U8"
+    yield from _layouts("mlx", mlx, FP4, LOW_FIRST, words)
+    yield from _layouts("mlx", mlx, E4M3, BYTES, words)
+    amax: dict[str, Any] = {"convention": Convention.AMAX, "omits_one": True}
+    yield from _layouts("mlx", mlx, NVFP4, LOW_FIRST, (*words, "{module}global_scale F32"), **amax)
+
+    onnx = "ONNX 1.23.2, onnx.proto; the names of the arrays are ours"
+    for blocks, packing in ((FP4, LOW_FIRST), (FP6, LITTLE_ENDIAN), (FP8, BYTES)):
+        yield from _layouts("onnx", onnx, blocks, packing, ("{name} {element}", "{name}_scale F8_E8M0"))
+
+    te = "Transformer Engine, MXFP8Tensor and NVFP4Tensor of its PyTorch part; 2026-11"
+    for dialect, side, axis in (("te", "rowwise", -1), ("te_columnwise", "columnwise", -2)):
+        codes, scales = f"{{name}}_{side}_data U8", f"{{name}}_{side}_scale_inv U8"
+        padding = (128, 4) if axis == -1 else (4, 128)
+        fields = {"axis": axis, "reads_otherwise": (0x00, 0xFF)}
+        yield from _layouts(dialect, te, FP8, BYTES, (codes, scales), scale_padding=padding, **fields)
+        yield from _layouts(
+            dialect,
+            te,
+            NVFP4,
+            LOW_FIRST,
+            (codes, scales, f"{{name}}_amax_{side} F32"),
+            axis=axis,
+            is_transposed=axis != -1,
+            scale_padding=(128, 4),
+            convention=Convention.AMAX,
+            tensor_scale_shape=(1,),
+        )
+
+    reported = "as users report it: vllm issue 51946, verl issue 7895"
+    yield from _layouts("deepseek_v4", reported, FP4, LOW_FIRST, ("{name} I8", "{module}scale F8_E8M0"))
+    notes = "research notes on MXFP4, 17 bytes a block; no library is known that has it"
+    yield from _layouts("seed004", notes, FP4, LOW_FIRST, ("{name} U8",), place=ScalePlace.AFTER)
+
+
+LAYOUTS: dict[str, dict[str, Layout]] = {}
+"""By dialect and block format."""
+for _layout in _dialects():
+    LAYOUTS.setdefault(_layout.dialect, {})[_layout.block] = _layout
+
+
+def layout_named(dialect: str, block: BlockFormat | None = None) -> Layout:
+    """The layout that a dialect has of a block format, or its only one.
+
+    Raises ValueError for an unknown dialect, for a block format that it has not, and where it has several and none is
+    given.
+
+    >>> layout_named("gpt_oss").name
+    'gpt_oss:mxfp4_e2m1'
+    """
+    dialect = known_name("layout", dialect, LAYOUTS)
+    layouts = LAYOUTS[dialect]
+    if block is None:
+        if len(layouts) > 1:
+            raise ValueError(f"the layout {dialect} is of {', '.join(layouts)}: the block format must be given")
+        return next(iter(layouts.values()))
+    for layout in layouts.values():
+        own = layout.block_format
+        if (own.element, own.scale, own.shape[-1]) == (block.element, block.scale, block.shape[-1]):
+            return layout
+    known = ", ".join(f"{name} with blocks of {layout.width}" for name, layout in layouts.items())
+    raise ValueError(f"the layout {dialect} is of {known}, not of {block.name} with blocks of {block.shape[-1]}")
+
+
+def stored_ports(layout: Layout, ports: tuple[Port, ...]) -> tuple[Port, ...]:
+    """The ports of hardware whose blocks stand as in a layout, of those that its operation has: ``codes``, the bytes of
+    the codes, in place of ``p``; or ``block``, those of scale and codes, in place of both. Byte 0 is in the low bits.
+
+    Raises ValueError for a layout that is more than wires around one block.
+    """
+    refused = {
+        f"{layout.together} blocks stand together in it": layout.together != 1,
+        "the byte of its scale is computed": layout.scale_byte is not ScaleByte.CODE,
+    }
+    for why, is_refused in refused.items():
+        if is_refused:
+            raise ValueError(f"hardware has no layout {layout.name}: {why}")
+    apart = layout.place is ScalePlace.APART
+    found = []
+    for port in ports:
+        if port.role is Role.CODES:
+            name, role = ("codes", Role.STORED_CODES) if apart else ("block", Role.STORED_BLOCK)
+            count = layout.block_bytes + (not apart)
+            found.append(Port(name=name, role=role, direction=port.direction, bits=8, lanes=count))
+        elif port.role is not Role.SCALE or apart:
+            found.append(port)
+    return tuple(found)

@@ -1,0 +1,156 @@
+"""Decoding: a scale and codes become a block of numbers. All that decides which bits come out, and nothing else.
+
+A result is the product of an element and the factor that its block's scale byte stands for, rounded once to the
+destination. Rules are enumerations whose members carry their definition; docs/numerics.md is the prose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, TypedDict, Unpack
+
+from ..catalogue import Rule
+from ..formats.block import BlockFormat
+from ..formats.number import FP32, FloatFormat, NumberFormat
+from .block_operation import BlockOperation
+from .encode import Subnormals
+from .ports import Port, Role
+
+
+class ScaleReading(Rule):
+    """What factor a scale byte stands for."""
+
+    E8M0 = "e8m0", "2**(byte - 127); byte 255 is NaN (OCP MX v1.0, section 5.4.1)"
+    POWER = "power", "2**(byte - 127), for byte 255 too (gpt-oss: ldexp; ggml: its table of FP32 patterns)"
+    FIELD = (
+        "field",
+        "the FP32 number with the byte as exponent field and the fraction 0: byte 0 is 0, byte 255 is Inf "
+        "(Transformer Engine, ptx::exp2f)",
+    )
+    SIGNED = "signed", "2**n, where n is the byte in two's complement (PULP iDMA)"
+
+
+class DecodedRounding(Rule):
+    """How a product becomes a number of the destination where that has not all of its bits."""
+
+    RNE = "rne", "to nearest, ties to even (IEEE 754 roundTiesToEven)"
+    RNA = "rna", "to nearest, ties away from zero (IEEE 754 roundTiesToAway)"
+    RTZ = "rtz", "toward zero (IEEE 754 roundTowardZero)"
+    SR = (
+        "sr",
+        "stochastic: random_bits random bits are added below the last place of the magnitude, in which it is cut off, "
+        "and their carry is kept (PTX cvt.rs)",
+    )
+
+
+class DecodedOverflow(Rule):
+    """What becomes of finite products that are beyond the largest number of the destination when they are rounded."""
+
+    INF = "inf", "Inf of their sign, under every rounding"
+    SATURATE = "saturate", "the largest finite number of their sign; elements that are Inf stay Inf (PULP iDMA)"
+
+
+class DecodedNan(Rule):
+    """Which NaN a result is."""
+
+    CANONICAL = "canonical", "the positive quiet NaN without payload (FP32: 0x7FC00000)"
+    ALL_ONES = "all_ones", "the positive NaN whose fraction is all ones (PTX's canonical NaN, FP32: 0x7FFFFFFF)"
+    PAYLOAD = (
+        "payload",
+        "of an element that is NaN: its sign and, from the top of the fraction down, its fraction, made quiet; "
+        "otherwise the canonical NaN (IEEE 754-2019, section 6.2.3; torch on x86)",
+    )
+
+
+class DecodedZero(Rule):
+    """Which sign an element that is zero gives its result."""
+
+    SIGNED = "signed", "that of the element"
+    POSITIVE = "positive", "plus (ggml, whose table of integers has no -0)"
+
+
+class DecodeFields(TypedDict, total=False):
+    """Fields of `Decode` by name, and the block size of its block format."""
+
+    destination: str | FloatFormat
+    block_size: int
+    scale_reading: str
+    rounding: str
+    overflow: str
+    subnormals: str
+    nan: str
+    zero: str
+    random_bits: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decode(BlockOperation):
+    """One complete rule for turning a scale byte and element codes into a block of numbers.
+
+    Formats and rules are accepted by name. An element that is Inf times a finite factor is Inf, times 0 it is NaN, and
+    so is zero times Inf. ``subnormals`` under `Subnormals.FLUSH`: products below the smallest normal number of the
+    destination become zeros of their sign, before they would be rounded.
+
+    >>> Decode(block="e4m3", destination="bf16").destination.name
+    'bf16'
+    """
+
+    name: ClassVar[str] = "decode"
+    NUMBERS: ClassVar[str] = "destination"
+    SIZES: ClassVar[Container[int]] = range(1, 1025)
+    SIZES_IN_WORDS: ClassVar[str] = "1 to 1024"
+
+    block: BlockFormat
+    destination: FloatFormat = FP32
+    scale_reading: ScaleReading = ScaleReading.E8M0
+    rounding: DecodedRounding = DecodedRounding.RNE
+    overflow: DecodedOverflow = DecodedOverflow.INF
+    subnormals: Subnormals = Subnormals.EXACT
+    nan: DecodedNan = DecodedNan.CANONICAL
+    zero: DecodedZero = DecodedZero.SIGNED
+    random_bits: int = 0
+    """Random bits for each element, 1 to 16, under `DecodedRounding.SR` (8 unless given); 0 under every other one."""
+
+    @classmethod
+    def rules(cls) -> Mapping[str, type[Rule]]:
+        return DECODE_RULES
+
+    @property
+    def ports(self) -> tuple[Port, ...]:
+        """``p``, ``scale``, ``random`` where the rounding takes random bits, and ``y``.
+
+        >>> [(port.name, port.direction, port.width) for port in Decode(block="e2m1").ports]
+        [('p', 'input', 128), ('scale', 'input', 8), ('y', 'output', 1024)]
+        """
+        element, scale, lanes, to = self.block.element, self.block.scale, self.block_size, self.destination
+        random = Port(name="random", role=Role.RANDOM, direction="input", bits=self.random_bits, lanes=lanes)
+        return (
+            Port(name="p", role=Role.CODES, direction="input", bits=element.bits, lanes=lanes, format=element),
+            Port(name="scale", role=Role.SCALE, direction="input", bits=scale.bits, format=scale),
+            *([random] if self.random_bits else []),
+            Port(name="y", role=Role.NUMBERS, direction="output", bits=to.bits, lanes=lanes, format=to),
+        )
+
+    def replace(
+        self, *, block: str | BlockFormat | NumberFormat | None = None, **fields: Unpack[DecodeFields]
+    ) -> Decode:
+        """A copy with this block format and these fields; an unknown field name is an error.
+
+        >>> Decode(block="int8").replace(overflw="saturate")
+        Traceback (most recent call last):
+        ...
+        ValueError: unknown field of Decode 'overflw': did you mean 'overflow'?
+        """
+        return self.replaced(block, **fields)
+
+
+DECODE_RULES: dict[str, type[Rule]] = {
+    "scale_reading": ScaleReading,
+    "rounding": DecodedRounding,
+    "overflow": DecodedOverflow,
+    "subnormals": Subnormals,
+    "nan": DecodedNan,
+    "zero": DecodedZero,
+}
+"""Fields of `Decode` that are enumerations."""

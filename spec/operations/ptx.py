@@ -1,0 +1,57 @@
+"""What NVIDIA's PTX calls formats, rules and casts: an instruction is a cast, ``cvt.rp.satfinite.ue8m0x2.f32``.
+
+PTX ISA 9.0, section cvt, of August 2025; forms with ``.relu``, which are no casts alone, are left out. An instruction
+packs its first operand into the high bits, so operands a and b are the number ``{a, b}`` of Verilog. Instructions with
+random bits share them between numbers, ours have their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+FORMATS = {"ue8m0": "e8m0"}
+"""Its names of formats that have others here."""
+
+RULES = {"rounding": {"rz": "rtz", "rs": "sr", "rn": "rne"}, "overflow": {"satfinite": "saturate"}}
+"""By field of `Cast`, its names of rules. To powers of two ``rn`` is ``rna`` (CUDA 13.5 headers, cudaRoundNearest)."""
+
+FP8, FP6, FP4, SCALE = ("e4m3", "e5m2"), ("e2m3", "e3m2"), ("e2m1",), ("ue8m0",)
+PACKED = {"fp32": "f32", "fp16": "f16x2", "bf16": "bf16x2"}
+"""What an instruction of two numbers calls them."""
+
+
+def _instructions() -> Iterator[tuple[str, dict[str, Any]]]:
+    for format in FP8 + FP6 + FP4:
+        for source in ("fp32", "fp16") if format in FP8 else ("fp32",):
+            yield _to(format, source, "rn", ".satfinite")
+        bits = 8 if format in FP4 else 16
+        name, fields = _to(format, "fp32", "rs", ".satfinite", 4)
+        yield name, fields | {"random_bits": bits}
+        yield _back(format, "fp16")
+    for format in SCALE:
+        for rounding in ("rp", "rz"):
+            for satfinite in ("", ".satfinite"):
+                for source in ("fp32", "bf16"):
+                    yield _to(format, source, rounding, satfinite)
+        yield _back(format, "bf16")
+
+
+def _to(format: str, source: str, rounding: str, satfinite: str, lanes: int = 2) -> tuple[str, dict[str, Any]]:
+    overflow = "satfinite" if satfinite else "inf"
+    fields = {"format": format, "source": source, "lanes": lanes, "rounding": rounding, "overflow": overflow}
+    return f"cvt.{rounding}{satfinite}.{format}x{lanes}.{PACKED[source]}", fields
+
+
+def _back(format: str, destination: str) -> tuple[str, dict[str, Any]]:
+    fields = {"format": format, "destination": destination, "lanes": 2, "rounding": "rn"}
+    return f"cvt.rn.{PACKED[destination]}.{format}x2", fields
+
+
+INSTRUCTIONS: dict[str, dict[str, Any]] = dict(_instructions())
+"""By the name of the instruction, the format and fields of its cast under the profile ``ptx``."""
+
+
+def is_instruction(name: object) -> bool:
+    """Is it the name of an instruction, known or not?"""
+    return isinstance(name, str) and name.startswith("cvt.")

@@ -1,0 +1,1 @@
+"""Profiles: the named rules of standards and libraries."""

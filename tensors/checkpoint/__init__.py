@@ -1,0 +1,1 @@
+"""Models in folders: shards, configurations, resumed conversions."""

@@ -1,0 +1,104 @@
+"""A folder with a model: shards of tensors, and the index that says which tensor is in which."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...host.files import UNFINISHED, parsed_json
+from ...spec.catalogue import excerpt
+from ..containers.containers import read
+from ..containers.stored import Contents
+from ..layouts.metadata import KEY
+from ..layouts.remarks import merged
+
+INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
+
+
+class Checkpoint:
+    """A folder with a model: its shards, and all their tensors as those of one file."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises ValueError for a folder that is none, and for an index that its shards do not agree with."""
+        self.folder, self.has_index = folder, (folder / INDEX).exists()
+        self.arrays: dict[str, list[str]] = {}
+        """Names of the tensors of each shard."""
+        for name, shard in (_index(folder / INDEX) if self.has_index else {}).items():
+            self.arrays.setdefault(shard, []).append(name)
+        if not self.arrays and not (folder / SINGLE).exists():
+            raise ValueError(f"{folder} has no {INDEX}, and no {SINGLE}")
+        self.shards = {shard: read(folder / shard) for shard in sorted(self.arrays or [SINGLE])}
+        for shard, contents in self.shards.items():
+            names = self.arrays.setdefault(shard, list(contents.tensors))
+            if other := set(names) ^ set(contents.tensors):
+                raise ValueError(f"{folder / INDEX} and {shard} do not agree on the tensor {excerpt(min(other))}")
+        tensors = {name: one for contents in self.shards.values() for name, one in contents.tensors.items()}
+        self.contents = Contents(tensors=tensors, metadata=merged(one.metadata for one in self.shards.values()))
+
+    @property
+    def is_ours(self) -> bool:
+        """Has `quantize_checkpoint` written it, without the layout of a library?"""
+        return any(KEY in contents.metadata for contents in self.shards.values())
+
+
+def files_in(folder: Path) -> dict[str, Contents]:
+    """The files of tensors in a folder: the shards of a model, or all `.safetensors` files without an index. Raises
+    ValueError for a folder without such files, for a model that is not complete, and for tensors of the same name.
+    """
+    if (folder / UNFINISHED).is_dir():
+        raise ValueError(f"{folder} is not complete: give the command that makes it again")
+    if (folder / INDEX).exists() or (folder / SINGLE).exists():
+        return Checkpoint(folder).shards
+    files = {path.name: read(path) for path in sorted(folder.glob("*.safetensors"))}
+    if not files:
+        raise ValueError(f"{folder} has no {INDEX}, and no .safetensors files")
+    found: dict[str, str] = {}
+    for file, contents in files.items():
+        if both := found.keys() & contents.tensors.keys():
+            name = min(both)
+            raise ValueError(f"{found[name]} and {file} of {folder} both have the tensor {excerpt(name)}")
+        found |= dict.fromkeys(contents.tensors, file)
+    return files
+
+
+def left_out(folder: Path) -> list[str]:
+    """The `.safetensors` files of a folder that `files_in` does not read, as the index does not name them."""
+    read_there = files_in(folder)
+    return [path.name for path in sorted(folder.glob("*.safetensors")) if path.name not in read_there]
+
+
+def shards_beside(path: Path) -> dict[str, str]:
+    """The shards of all tensors of a model, by the index in the folder of one of them; nothing for a file that is none,
+    and for an index that is damaged.
+    """
+    try:
+        shards = _index(path.parent / INDEX)
+    except (ValueError, OSError):
+        return {}
+    return shards if path.name in shards.values() else {}
+
+
+def _index(path: Path) -> dict[str, str]:
+    try:
+        index = parsed_json(path.read_text())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not JSON: {error}") from None
+    found = index.get("weight_map") if isinstance(index, dict) else None
+    if not isinstance(found, dict) or not found:
+        raise ValueError(f"{path} has no weight_map")
+    for name, shard in found.items():
+        if not isinstance(shard, str) or not _is_name(shard) or not shard.endswith(".safetensors"):
+            raise ValueError(f"{path} has {excerpt(shard)} for the shard of {excerpt(name)}")
+    return found
+
+
+MOST_NAME = 255
+"""Bytes of the name of a file."""
+
+
+def _is_name(text: str) -> bool:
+    """Can a file in a folder have this name?"""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        return False
+    return Path(text).name == text and "\0" not in text and size <= MOST_NAME

@@ -1,0 +1,1 @@
+"""Container files: safetensors, GGUF, NumPy, ONNX."""

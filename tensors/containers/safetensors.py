@@ -1,0 +1,186 @@
+"""`.safetensors`: eight bytes with the length of a header, the header in JSON, and the data of all tensors.
+
+The format is that of the library safetensors 0.8.0, whose checks are all made here; keys that stand twice, of which
+the library takes the last, are refused, as its description of the format has it.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Never
+
+import numpy as np
+
+from ...host.files import parsed_json
+from ...spec.catalogue import excerpt
+from .stored import DTYPES, Contents, Header, Stored, whole
+
+METADATA = "__metadata__"
+"""The key of a header that names no tensor."""
+MOST_HEADER = 100_000_000
+"""Bytes of the longest header that the library reads."""
+BITS = {
+    "BOOL": 8,
+    "F4": 4,
+    "F6_E2M3": 6,
+    "F6_E3M2": 6,
+    "U8": 8,
+    "I8": 8,
+    "F8_E5M2": 8,
+    "F8_E4M3": 8,
+    "F8_E8M0": 8,
+    "F8_E4M3FNUZ": 8,
+    "F8_E5M2FNUZ": 8,
+    "I16": 16,
+    "U16": 16,
+    "F16": 16,
+    "BF16": 16,
+    "I32": 32,
+    "U32": 32,
+    "F32": 32,
+    "C64": 64,
+    "F64": 64,
+    "I64": 64,
+    "U64": 64,
+}
+"""Bits of an element of each dtype. The shape of a tensor counts elements, also of those that share bytes."""
+
+
+def read_safetensors(path: Path) -> Contents:
+    """Open a file. Raises ValueError for a damaged one."""
+    with whole(path), open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        length = int.from_bytes(file.read(8), "little")
+        start = 8 + length
+        if size < 8:
+            raise ValueError(f"it has {size} bytes, and the length of its header takes 8")
+        if length > MOST_HEADER:
+            raise ValueError(f"its header has {length} bytes, and {MOST_HEADER} are the most")
+        if start > size:
+            raise ValueError(f"its header has {length} bytes, and {size - 8} follow")
+        header = _parsed(file.read(length))
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    metadata = header.pop(METADATA, None) or {}
+    with whole(path):
+        if not _is_object(metadata) or not all(isinstance(text, str) for text in metadata.values()):
+            raise ValueError("its metadata are not texts by name")
+        data, tensors = np.frombuffer(mapped, np.uint8)[start:], {}
+        end = 0
+        for name, entry in sorted(_entries(header), key=lambda item: item[1][2]):
+            dtype, shape, (first, last) = entry
+            if first != end:
+                raise ValueError(f"the data of tensor {excerpt(name)} begin at {first}, and those before end at {end}")
+            end = last
+            if _elements(shape) * BITS[dtype] != 8 * (last - first):
+                raise ValueError(
+                    f"tensor {excerpt(name)}, {dtype} of shape {excerpt(shape)}, has data of {last - first} bytes"
+                )
+            raw = data[first:last]
+            tensors[name] = Stored(
+                dtype=dtype, shape=shape, map=mapped, data=raw.view(DTYPES.get(dtype, np.dtype(np.uint8)))
+            )
+        if end != len(data):
+            raise ValueError(f"its tensors have {end} bytes, and {len(data)} follow its header")
+    return Contents(tensors=tensors, metadata=metadata)
+
+
+def _parsed(header: bytes) -> dict[str, Any]:
+    """The object that a header is. Raises ValueError for what JSON, or the library, does not take."""
+    try:
+        text = header.decode()
+        found = parsed_json(text, object_pairs_hook=_without_repetition, parse_constant=_no_number)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"its header is not UTF-8: {error}") from None
+    if not _is_object(found):
+        raise ValueError("its header is no object of JSON")
+    if "\\" in text:
+        json.dumps(found, ensure_ascii=False).encode()  # half of a pair of surrogates, which JSON can write
+    return found
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise TypeError(f"its header has the name {excerpt(name)} twice")
+        found[name] = value
+    return found
+
+
+def _no_number(text: str) -> Never:
+    raise TypeError(f"its header has {text}, which is not JSON")
+
+
+def _entries(header: dict[str, Any]) -> list[tuple[str, tuple[str, tuple[int, ...], tuple[int, int]]]]:
+    """Dtype, shape and offsets of each tensor, by name. Raises ValueError for what is none of them."""
+    found = []
+    for name, entry in header.items():
+        fields: dict[str, Any] = entry if _is_object(entry) else {}
+        dtype, shape, offsets = fields.get("dtype"), fields.get("shape", ""), fields.get("data_offsets", "")
+        if not (isinstance(dtype, str) and _are_sizes(shape) and _are_sizes(offsets) and len(offsets) == 2):
+            raise ValueError(
+                f"tensor {excerpt(name)} must have a dtype, a shape and data_offsets, not {excerpt(entry)}"
+            )
+        if dtype not in BITS:
+            raise ValueError(f"tensor {excerpt(name)} has the unknown dtype {excerpt(dtype)}")
+        found.append((name, (dtype, tuple(shape), tuple(offsets))))
+    return found
+
+
+def _elements(shape: tuple[int, ...]) -> int:
+    """Of a tensor; anything beyond 64 bits where there are more."""
+    count = 1
+    for length in shape:
+        if (count := count * length) >> 64:
+            break
+    return count
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _are_sizes(value: object) -> bool:
+    return isinstance(value, list) and all(type(size) is int and 0 <= size < 1 << 64 for size in value)
+
+
+def safetensors_header(layout: Header, metadata: Mapping[str, str]) -> bytes:
+    """What stands before the data. Raises ValueError for names and texts that are not UTF-8, and for a header that
+    nobody would read.
+    """
+    for name in layout:
+        if not _is_text(name):
+            raise ValueError(
+                f"tensor {name!r} has a name that is not UTF-8, as a .safetensors file needs: "
+                "rename the file that it is named after"
+            )
+        if name == METADATA:
+            raise ValueError(f"tensor {name!r} has a name that a .safetensors file keeps for its metadata")
+    for key, text in metadata.items():
+        if not _is_text(key + text):
+            raise ValueError(f"the metadata {key!r} are not UTF-8, as a .safetensors file needs")
+    entries: dict[str, object] = {METADATA: dict(metadata)} if metadata else {}
+    offset = 0
+    for name, (dtype, shape, count) in layout.items():
+        if dtype not in BITS:
+            raise ValueError(f"tensor {name!r} is {dtype}, which a .safetensors file cannot hold")
+        entries[name] = {"dtype": dtype, "shape": shape, "data_offsets": (offset, offset + count)}
+        offset += count
+    header = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode()
+    header += b" " * (-len(header) % 8)  # data start aligned
+    if len(header) > MOST_HEADER:
+        raise ValueError(f"a .safetensors file has a header of {MOST_HEADER} bytes at most, not {len(header)}")
+    return len(header).to_bytes(8, "little") + header
+
+
+def _is_text(text: str) -> bool:
+    """Can it be written as UTF-8? A file name of other bytes cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Conversion of tensor files, part by part."""

@@ -1,0 +1,177 @@
+"""What a quantized tensor becomes, part by part: arrays in the layout of a library, or float32 numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from ...models import dequantize, pack
+from ...models.arrays.layout_parts import Box, boxes, stored_boxes, stored_shapes, units
+from ...models.arrays.packing import check_fit, stored_dtype, stored_tensor_scale
+from ...spec import layout_named
+from ...spec.layouts.catalogue import Layout
+from ...spec.layouts.scaled import AnyLayout, layouts_of
+from ..containers.native import native_type
+from ..containers.stored import Write
+from ..layouts.remarks import mark
+from ..layouts.scaled import ScaledTensor
+from ..layouts.sources import StoredTensor
+from .not_finite import NotFinite, not_finite
+
+PART = 1 << 20
+"""Elements of a part: enough to hide what it costs, few enough for any memory."""
+
+Shape = tuple[int, ...]
+Placed = dict[str, tuple[Shape, np.ndarray]]
+"""Parts of arrays by their names, and where each begins."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeArray:
+    """An array to be written: its dtype and shape as the file has them, and the shape and bytes of what is written."""
+
+    dtype: str
+    shape: Shape
+    written: Shape
+    itemsize: int
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.written) * self.itemsize
+
+
+Source = TypeVar("Source", contravariant=True)
+
+
+class Conversion(Protocol[Source]):
+    """Parts of a tensor to parts of arrays. All methods raise ValueError for what cannot be converted."""
+
+    def layout(self, tensor: Source) -> AnyLayout | None:
+        """The layout that a tensor has then; None for numbers."""
+
+    def arrays(self, name: str, tensor: Source) -> dict[str, MadeArray]:
+        """All arrays that a tensor becomes, by name."""
+
+    def whole(self, name: str, tensor: Source) -> Placed:
+        """The arrays that do not depend on its numbers."""
+
+    def units(self, tensor: Source) -> Shape:
+        """What the edges of parts are multiples of, along each axis of the codes."""
+
+    def part(self, name: str, tensor: Source, box: Box) -> tuple[Placed, NotFinite]:
+        """Convert a part, and count its results that are NaN or Inf."""
+
+
+class Repacked:
+    """Tensors in the layout of a library, in a container with this suffix."""
+
+    def __init__(self, dialect: str, suffix: str) -> None:
+        self.dialect, self.suffix = dialect, suffix
+
+    def layout(self, tensor: StoredTensor) -> Layout:
+        layouts_of(self.dialect, tensor.block)  # which refuses a dialect of FP8 alone
+        return layout_named(self.dialect, tensor.block)
+
+    def arrays(self, name: str, tensor: StoredTensor) -> dict[str, MadeArray]:
+        layout = self.layout(tensor)
+        check_fit(layout, tensor.codes, tensor.axis, tensor.shape)
+        native = native_type(self.suffix, layout)
+        made = {}
+        for part, shape in stored_shapes(layout, tensor.codes).items():
+            is_native = native is not None and part is layout.codes
+            made[part.of(name)] = MadeArray(
+                dtype=native if native is not None and is_native else part.dtype,
+                shape=tensor.codes if is_native else shape,
+                written=shape,
+                itemsize=stored_dtype(part).itemsize,
+            )
+        for array, (_, data) in self.whole(name, tensor).items():
+            dtype = "F32" if data.itemsize == 4 else "U8"
+            made[array] = MadeArray(dtype=dtype, shape=data.shape, written=data.shape, itemsize=data.itemsize)
+        return made
+
+    def whole(self, name: str, tensor: StoredTensor) -> Placed:
+        layout = self.layout(tensor)
+        scale, part = stored_tensor_scale(tensor.head(), layout), layout.tensor_scale
+        found = mark(layout, name)
+        if scale is not None and part is not None:
+            found[part.of(name)] = scale
+        return {array: ((0,) * data.ndim, data) for array, data in found.items()}
+
+    def units(self, tensor: StoredTensor) -> Shape:
+        return units(self.layout(tensor), tensor.codes)
+
+    def part(self, name: str, tensor: StoredTensor, box: Box) -> tuple[Placed, NotFinite]:
+        layout = self.layout(tensor)
+        first = [one.start for one in box]
+        first[layout.axis] //= layout.width
+        arrays = pack(tensor.part(box), layout, name=name, first=tuple(first))
+        placed = {
+            part.of(name): (tuple(one.start for one in place), arrays[part.of(name)])
+            for part, place in stored_boxes(layout, box).items()
+        }
+        return placed, NotFinite()
+
+
+class Dequantized:
+    """Tensors of float32 numbers, read as a profile has it (`models.dequantize`); those of three axes perhaps with the
+    last two swapped.
+    """
+
+    def __init__(self, profile: str | None, is_transposed: bool = False) -> None:
+        self.profile, self.is_transposed = profile, is_transposed
+
+    def layout(self, tensor: StoredTensor) -> None:
+        return None
+
+    def arrays(self, name: str, tensor: StoredTensor) -> dict[str, MadeArray]:
+        if math.prod(tensor.codes):  # a profile of other formats is refused at once
+            self.part(name, tensor, tuple(slice(0, min(*sizes)) for sizes in zip(tensor.units, tensor.codes)))
+        shape = swapped(tensor.shape) if self.is_transposed else tensor.shape
+        return {name: MadeArray(dtype="F32", shape=shape, written=shape, itemsize=4)}
+
+    def whole(self, name: str, tensor: StoredTensor) -> Placed:
+        return {}
+
+    def units(self, tensor: StoredTensor) -> Shape:
+        return (1,) * len(tensor.codes)
+
+    def part(self, name: str, tensor: StoredTensor, box: Box) -> tuple[Placed, NotFinite]:
+        starts, q = tuple(one.start for one in box), tensor.part(box)
+        profile = None if isinstance(tensor, ScaledTensor) else self.profile  # a product has no rules
+        numbers = dequantize(q, profile)
+        counts = not_finite(q, numbers)
+        if self.is_transposed and numbers.ndim == 3:
+            return {name: (swapped(starts), numbers.swapaxes(1, 2))}, counts
+        return {name: (starts, numbers)}, counts
+
+
+def swapped(shape: Shape) -> Shape:
+    """The shape of a tensor of three axes with the last two swapped; any other as it is.
+
+    >>> swapped((2, 3, 4)), swapped((3, 4))
+    ((2, 4, 3), (3, 4))
+    """
+    return (shape[0], shape[2], shape[1]) if len(shape) == 3 else shape
+
+
+def parts_of(tensor: StoredTensor, conversion: Conversion[StoredTensor]) -> Iterator[Box]:
+    """Parts of a tensor that are parts of all that it is read from and becomes."""
+    both = tuple(map(math.lcm, tensor.units, conversion.units(tensor)))
+    return boxes(tensor.codes, both, PART)
+
+
+def put(write: Write, name: str, whole: Shape, starts: Shape, part: np.ndarray) -> None:
+    """Write a part of an array, which begins at these places of it, run by run."""
+    axes = len(whole)
+    while axes and part.shape[axes - 1] == whole[axes - 1]:
+        axes -= 1
+    lead = max(axes - 1, 0)  # the axes before the last one that the part has not all of
+    steps = [math.prod(whole[axis + 1 :]) for axis in range(len(whole))]
+    for index in np.ndindex(part.shape[:lead]):
+        place = [start + one for start, one in zip(starts, index)] + list(starts[lead:])
+        write(name, sum(one * step for one, step in zip(place, steps)), part[index])

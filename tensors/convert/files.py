@@ -1,0 +1,337 @@
+"""Tensor files to blocks and back, chunk by chunk: files may be larger than memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from functools import reduce
+from operator import add, attrgetter
+from pathlib import Path
+from typing import Unpack
+
+import numpy as np
+
+from ...models import Quantized, Statistics
+from ...models.arrays.parallel import checked_jobs, in_order
+from ...models.arrays.source import FORMATS
+from ...spec import FP32, BlockFormat, BlockOperation, Encode, EncodeFields, Nvfp4Encode, profile_of
+from ...spec import encoding as resolve
+from ...spec.catalogue import cut, excerpt
+from ..containers.containers import Writer, read, written
+from ..containers.stored import CONVERTED, NAMES, Contents, Stored
+from ..layouts.metadata import KEY, about, described, layout_of, part_layout, part_names, stored_parts
+from ..unrecognised.arrays import check_numbers
+from .not_finite import NotFinite
+from .parts import dequantize_tile, largest_magnitude, quantize_tile
+from .tiles import CHUNK, Tile, float_blocks, tiles
+
+SOURCES = (".npy", ".npz", ".safetensors")
+"""Files of numbers that are quantized."""
+Progress = Callable[[int, int], None] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantizedTensor:
+    """What became of one tensor; ``shape`` is that before padding."""
+
+    name: str
+    shape: tuple[int, ...]
+    statistics: Statistics
+
+    def to_dict(self) -> dict:
+        return {"name": self.name, "shape": self.shape, **self.statistics.to_dict()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantizedFile:
+    """The outcome of `quantize_file`; ``copied`` are the tensors that were left as they are."""
+
+    path: Path
+    numerics: Encode | Nvfp4Encode
+    profile: str | None
+    tensors: tuple[QuantizedTensor, ...]
+    copied: tuple[str, ...]
+
+    @property
+    def total(self) -> Statistics:
+        return reduce(add, (t.statistics for t in self.tensors), Statistics())
+
+    def to_dict(self) -> dict:
+        return {
+            "path": str(self.path),
+            "profile": self.profile,
+            "numerics": self.numerics.to_dict(),
+            "tensors": [t.to_dict() for t in self.tensors],
+            "total": self.total.to_dict(),
+            "copied": self.copied,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class DequantizedFile:
+    """The outcome of `dequantize_file`: shapes by name, and the tensors that were left as they are. ``not_finite``
+    counts results that are NaN or Inf, by the names of tensors with such results.
+    """
+
+    path: Path
+    numerics: Encode | Nvfp4Encode
+    tensors: dict[str, tuple[int, ...]]
+    copied: tuple[str, ...]
+    not_finite: dict[str, NotFinite]
+
+    def to_dict(self) -> dict:
+        return {
+            "path": str(self.path),
+            "numerics": self.numerics.to_dict(),
+            "tensors": self.tensors,
+            "copied": self.copied,
+            "not_finite": {name: one.to_dict() for name, one in self.not_finite.items()},
+        }
+
+
+def quantize_file(
+    source: Path | str,
+    target: Path | str,
+    /,
+    format: str | BlockFormat | Encode | Nvfp4Encode,
+    profile: str | None = None,
+    *,
+    pad: bool = False,
+    jobs: int = 1,
+    seed: int = 0,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    progress: Progress = None,
+    unfinished: Path | None = None,
+    **fields: Unpack[EncodeFields],
+) -> QuantizedFile:
+    """Quantize the F32, F16 and BF16 tensors of a file along their last axis; others and scalars are copied.
+
+    ``source`` is `.npy`, `.npz` or `.safetensors`, ``target`` `.safetensors` or `.npz`. `models.quantize` takes
+    the same format, profile and ``fields``; for NVFP4 and its relatives `models.quantize_nvfp4`. Codes keep the
+    tensor's name, scales are ``name.scales``, a scale of the tensor is ``name.tensor_scale``; a `.npz` with one tensor
+    holds ``codes``, ``scales`` and ``tensor_scale``. With ``pad`` zeros complete the last block of each row. ``jobs``
+    threads work on tiles of the tensors. ``include`` and ``exclude`` are patterns of names (`fnmatch`: ``*``, ``?``,
+    ``[...]``): a tensor is copied, whatever its type, if its name matches none of ``include``, where that has any, or
+    one of ``exclude``. ``seed`` is that of the random bits of stochastic rounding, which depend on nothing else.
+    ``progress`` is called with the elements done and the elements in all. ``unfinished`` is the folder from which
+    `containers.written` resumes.
+
+    Raises ValueError for other floating-point types, incomplete blocks, unknown names, patterns that no name matches
+    and damaged files. ``target`` appears whole or not at all.
+    """
+    source, target = Path(source), Path(target)
+    jobs = checked_jobs(jobs)
+    numerics = resolve(format, None if isinstance(format, BlockOperation) else profile, **fields)
+    if len(numerics.block.shape) > 1:
+        raise ValueError(f"files have blocks along one axis, not those of {numerics.block.name}")
+    check_ends(source, target, dict.fromkeys(SOURCES, (".safetensors", ".npz")))
+    contents = read(source)
+    if KEY in contents.metadata:
+        raise ValueError(f"{source} has been quantized by mxcast already")
+    size = numerics.block_size
+    chosen = quantizable(source, contents, size, pad, asked_for(contents, include, exclude))
+    check_numbers(source, contents.tensors, chosen)
+    shapes = {name: stored.shape for name, stored in chosen.items()}
+    for name, stored in chosen.items():
+        if numerics.source not in (FP32, FORMATS[CONVERTED[stored.dtype].newbyteorder("=")]):
+            raise ValueError(
+                f"tensor {name!r} is {stored.dtype}, which the source {numerics.source.name} does not take"
+            )
+    copied = {name: stored for name, stored in contents.tensors.items() if name not in chosen}
+    _check_types(source, target, copied)
+    description = described(
+        numerics,
+        profile_of(numerics, profile),
+        {name: (stored.dtype, stored.shape) for name, stored in chosen.items()},
+        {"seed": seed} if numerics.random_bits else {},
+    )
+    made: dict[str, tuple[str, tuple[int, ...]]] = {}
+    parts_of = {name: part_names(name, target, numerics, len(chosen)) for name in chosen}
+    for name, parts in parts_of.items():
+        others = copied.keys() | parts_of.keys() - {name}
+        taken = next((part for part in parts if part in others), None)
+        if taken is not None:
+            raise ValueError(f"tensor {taken!r} of {source} has the name that the scales of {name!r} need")
+        made.update(zip(parts, part_layout(shapes[name], numerics)))
+    numbers = {name: number for number, name in enumerate(chosen)}
+    with written(target, layout_of(made, copied), contents.metadata | description, unfinished) as write:
+        copy(copied, write)
+        lost = {name: Statistics(**(write.whole.get(parts[0]) or {})) for name, parts in parts_of.items()}
+        left = {name: stored for name, stored in chosen.items() if parts_of[name][0] not in write.whole}
+        done, total = sum(map(attrgetter("elements"), lost.values())), sum(one.data.size for one in chosen.values())
+        amax = {name: largest_magnitude(stored, numerics) for name, stored in left.items()}
+
+        def convert(part: tuple[str, Tile]) -> tuple[str, Tile, Quantized, Statistics]:
+            name, tile = part
+            random = np.random.default_rng([seed, numbers[name], tile.start()]) if numerics.random_bits else None
+            return name, tile, *quantize_tile(chosen[name], tile, numerics, random, amax[name])
+
+        tiles_left = ((name, tile) for name in left for tile in tiles(shapes[name], size))
+        for name, tile, q, statistics in in_order(convert, tiles_left, jobs):
+            codes, scales, *tensor_scale = parts_of[name]
+            write(codes, tile.start(size) * size, q.codes)
+            write(scales, tile.start(size), q.scales)
+            for one in tensor_scale:  # the same for every tile
+                write(one, 0, np.asarray(q.tensor_scale).reshape(1))
+            lost[name] += statistics
+            if lost[name].elements == left[name].data.size:
+                write.finish(parts_of[name], asdict(lost[name]))
+            done += statistics.elements
+            if progress:
+                progress(done, total)
+    reports = [
+        QuantizedTensor(name=name, shape=shapes[name], statistics=statistics) for name, statistics in lost.items()
+    ]
+    return QuantizedFile(path=target, numerics=numerics, profile=profile, tensors=tuple(reports), copied=tuple(copied))
+
+
+def dequantize_file(
+    source: Path | str, target: Path | str, *, jobs: int = 1, progress: Progress = None, unfinished: Path | None = None
+) -> DequantizedFile:
+    """Turn a file of `quantize_file` back into F32 tensors under their names, in their shapes.
+
+    `.safetensors` and `.npz` become `.safetensors`, or `.npy` where there is one tensor and nothing else. Raises
+    ValueError for files that are not of `quantize_file`. ``target`` appears whole or not at all.
+    """
+    source, target, jobs = Path(source), Path(target), checked_jobs(jobs)
+    check_ends(source, target, dict.fromkeys((".safetensors", ".npz"), (".safetensors", ".npy")))
+    contents = read(source)
+    numerics, shapes = about(source, contents)
+    copied, size = dict(contents.tensors), numerics.block_size
+    parts = {name: stored_parts(source, contents, numerics, shapes, name) for name in shapes}
+    for name in shapes:
+        for part in part_names(name, source, numerics, len(shapes)):
+            if copied.pop(part, None) is None:
+                raise ValueError(f"tensor {part!r} of {source} belongs to two tensors, as its metadata have it")
+    if target.suffix == ".npy" and (len(shapes) != 1 or copied):
+        count = len(shapes) + len(copied)
+        raise ValueError(f"a .npy file holds one tensor, {source} has {count}: write a .safetensors file")
+    _check_types(source, target, copied)
+    metadata = {key: text for key, text in contents.metadata.items() if key != KEY}
+    layout = layout_of({name: ("F32", shape) for name, shape in shapes.items()}, copied)
+    with written(target, layout, metadata, unfinished) as write:
+        copy(copied, write)
+        sizes = {name: math.prod(shape) for name, shape in shapes.items()}
+        left = {name: size for name, size in sizes.items() if name not in write.whole}
+        counts = {name: NotFinite.of_dict(write.whole[name]) for name in shapes if name in write.whole}
+        total = sum(sizes.values())
+        done = total - sum(left.values())
+
+        def convert(part: tuple[str, Tile]) -> tuple[str, Tile, np.ndarray, NotFinite]:
+            name, tile = part
+            try:
+                return name, tile, *dequantize_tile(parts[name], tile, numerics)
+            except ValueError as error:  # codes beyond the format
+                raise ValueError(f"tensor {name!r} of {source}: {error}") from None
+
+        tiles_left = ((name, tile) for name in left for tile in tiles(shapes[name], size))
+        for name, tile, values, lost in in_order(convert, tiles_left, jobs):
+            write(name, tile.start(), values)
+            left[name] -= values.size
+            counts[name] = counts.get(name, NotFinite()) + lost
+            if not left[name]:
+                write.finish([name], counts[name].to_dict())
+            done += values.size
+            if progress:
+                progress(done, total)
+    wrong = {name: counts[name] for name in shapes if counts.get(name)}
+    return DequantizedFile(path=target, numerics=numerics, tensors=shapes, copied=tuple(copied), not_finite=wrong)
+
+
+def read_blocks(path: Path | str, block_size: int = 32, pad: bool = False) -> Iterator[tuple[str, np.ndarray]]:
+    """Tensor name and (n, block_size) float32 blocks, chunk by chunk, of the tensors that `quantize_file` converts.
+
+    Raises its errors, and those at once.
+    """
+    path = Path(path)
+    chosen = quantizable(path, read(path), block_size, pad)
+    return ((name, blocks) for name, stored in chosen.items() for blocks in float_blocks(stored, block_size))
+
+
+def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], list[str]]:
+    """The tensors that `quantize_file` converts and that have numbers, by name, without reading them yet, BF16 as
+    patterns in uint16; and the names of the others.
+    """
+    path = Path(path)
+    contents = read(path)
+    found = {
+        name: stored.data.reshape(stored.shape)
+        for name, stored in quantizable(path, contents, 1, True).items()
+        if stored.data.size
+    }
+    return found, [name for name in contents.tensors if name not in found]
+
+
+def check_ends(source: Path, target: Path, possible: dict[str, tuple[str, ...]]) -> None:
+    if source.suffix not in possible:
+        raise ValueError(f"{source} must be a {_one_of(possible)} file")
+    if target.suffix not in possible[source.suffix]:
+        raise ValueError(f"what {source} becomes is a {_one_of(possible[source.suffix])} file, not {target}")
+    if source.exists() and target.exists() and source.samefile(target):
+        raise ValueError(f"{source} and {target} are the same file")
+
+
+def _one_of(suffixes: Iterable[str]) -> str:
+    *most, last = suffixes
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def _check_types(source: Path, target: Path, copied: Mapping[str, Stored]) -> None:
+    """Raise ValueError for a tensor that is to be copied and has a type that NumPy or `.safetensors` does not have."""
+    foreign = next((name for name, stored in copied.items() if stored.dtype not in NAMES.values()), None)
+    if foreign is not None and ".npz" in (source.suffix, target.suffix):
+        raise ValueError(
+            f"tensor {foreign!r} of {source} is {cut(copied[foreign].dtype)}, which a {target.suffix} file cannot hold"
+        )
+
+
+def asked_for(contents: Contents, include: Sequence[str], exclude: Sequence[str]) -> set[str]:
+    """The names that the patterns choose. Raises ValueError for a pattern that no name matches."""
+    for pattern in (*include, *exclude):
+        if not any(fnmatchcase(name, pattern) for name in contents.tensors):
+            raise ValueError(f"no tensor has a name that matches {excerpt(pattern)}")
+    return {
+        name
+        for name in contents.tensors
+        if (not include or any(fnmatchcase(name, pattern) for pattern in include))
+        and not any(fnmatchcase(name, pattern) for pattern in exclude)
+    }
+
+
+def quantizable(
+    path: Path, contents: Contents, size: int, pad: bool, asked_for: Container[str] | None = None
+) -> dict[str, Stored]:
+    """The tensors of a file that are quantized, checked: those that are ``asked_for``, or all."""
+    accepted = ", ".join(CONVERTED).replace(", BF16", " and BF16")
+    of_names = {name: t for name, t in contents.tensors.items() if asked_for is None or name in asked_for}
+    chosen = {name: t for name, t in of_names.items() if t.shape and t.dtype.startswith(("F", "BF"))}
+    for name, stored in chosen.items():
+        if stored.dtype not in CONVERTED:
+            raise ValueError(f"tensor {name!r} is {stored.dtype}: mxcast converts {accepted}")
+        if stored.data.size and stored.shape[-1] % size and not pad:
+            raise ValueError(
+                f"tensor {name!r} of shape {stored.shape} must have a last axis that is a multiple of "
+                f"{size} long: --pad completes it with zeros"
+            )
+    if not contents.tensors:
+        raise ValueError(f"{path} has no tensors")
+    if not chosen:
+        if not of_names:
+            raise ValueError(f"the patterns of names leave no tensor of {path} to convert")
+        there = sorted({t.dtype + ("" if t.shape else " scalars") for t in of_names.values()})
+        raise ValueError(f"{path} has nothing to convert: mxcast converts {accepted}, not {', '.join(there)}")
+    return chosen
+
+
+def copy(copied: Mapping[str, Stored], write: Writer) -> None:
+    for name, stored in copied.items():
+        if name in write.whole:
+            continue
+        for start in range(0, stored.data.size, CHUNK):
+            part = stored.data[start : start + CHUNK]
+            write(name, start, part)
+            stored.release(start, part.size)
+        write.finish([name])

@@ -1,0 +1,1 @@
+"""Inspection of quantized files: counts, suspicions, reports."""

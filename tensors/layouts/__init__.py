@@ -1,0 +1,1 @@
+"""Recognition and reading of quantized tensors in the layouts of libraries."""

@@ -1,0 +1,123 @@
+"""What libraries write beside their arrays, and which layouts it speaks of: ComfyUI's description of a layer, torchao's
+metadata, and the configuration of a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...host.files import parsed_json
+from ...spec.catalogue import excerpt
+from ...spec.layouts.catalogue import Part
+from ...spec.layouts.scaled import AnyLayout, ScaledLayout
+from ..checkpoint import model_config
+from ..checkpoint.config_groups import Groups
+from ..containers.stored import Contents
+from .remarks import layouts_said
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What a library writes beside its arrays: in words, and whether it speaks of a layout."""
+
+    text: str
+    allows: Callable[[AnyLayout], bool]
+
+
+Marks = Callable[[Contents, str], Mark | None]
+"""What is written of a tensor, of the contents of its file and its name; None where there is nothing."""
+
+COMFY = Part(name="{module}comfy_quant", dtype="U8")
+"""ComfyUI's description of a layer: JSON as bytes."""
+LONGEST = 1 << 16
+"""Bytes of such a description that are read."""
+
+
+def _of_comfy(contents: Contents, name: str) -> Mark | None:
+    stored = contents.tensors.get(COMFY.of(name))
+    if stored is None or stored.dtype != COMFY.dtype:
+        return None
+    about = _json(COMFY.of(name), bytes(stored.data[:LONGEST]).decode("utf-8", "replace"))
+    format = str(about.get("format"))
+    return Mark(text=f"{COMFY.name} says {excerpt(format)}", allows=lambda layout: _is_of_comfy(layout, format))
+
+
+def _is_of_comfy(layout: AnyLayout, format: str) -> bool:
+    """Is this the layout of a format of ComfyUI, as ``nvfp4`` or ``float8_e4m3fn``?"""
+    if isinstance(layout, ScaledLayout):
+        return layout.dialect == "comfy" and format.startswith(f"float8_{layout.element.name}")
+    return layout.dialect == "comfy" and bool(format) and layout.block.startswith(format)
+
+
+def _of_torchao(contents: Contents, name: str) -> Mark | None:
+    """torchao's metadata: for each tensor its class, and the fields of its instance."""
+    if "tensor_names" not in contents.metadata or name not in contents.metadata:
+        return None
+    about = _json(name, contents.metadata[name])
+    kind, data = str(about.get("_type")), about.get("_data")
+    if not isinstance(data, dict):
+        raise ValueError(f"the metadata {excerpt(name)} have no fields of an instance of torchao: {excerpt(data)}")
+    is_swizzled, element = data.get("is_swizzled_scales") is True, str(data.get("elem_dtype"))
+    dialect = "torchao_swizzled" if is_swizzled else "torchao"
+
+    def allows(layout: AnyLayout) -> bool:
+        if isinstance(layout, ScaledLayout) or kind == "Float8Tensor":
+            return isinstance(layout, ScaledLayout) and (kind, layout.dialect) == ("Float8Tensor", "torchao")
+        own = layout.block == "nvfp4" if kind == "NVFP4Tensor" else layout.block_format.element.name in element
+        return layout.dialect == dialect and own
+
+    swizzled = "" if kind == "Float8Tensor" else f" with is_swizzled_scales {str(is_swizzled).lower()}"
+    return Mark(text=f"the metadata have the _type {excerpt(kind)}{swizzled}", allows=allows)
+
+
+def _of_ours(contents: Contents, name: str) -> Mark | None:
+    """Our own remark, which names the tensors in each layout."""
+    if (said := layouts_said(contents.metadata).get(name)) is None:
+        return None
+    return Mark(
+        text=f"the metadata of mxcast say {said.full_name}",
+        allows=lambda layout: layout.name == said.name and said.full_name in (said.name, layout.full_name),
+    )
+
+
+def _json(name: str, text: str) -> dict[str, Any]:
+    """Raises ValueError for what is no object of JSON."""
+    try:
+        about = parsed_json(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{excerpt(name)} should be JSON: {error}") from None
+    if not isinstance(about, dict):
+        raise ValueError(f"{excerpt(name)} should be an object of JSON, not {excerpt(about)}")
+    return about
+
+
+def configuration(path: Path) -> Groups | None:
+    """The groups in the configuration of a model in a folder, or in the folder of a file; None for a configuration that
+    says nothing which is known here.
+    """
+    try:
+        return model_config.groups_in(path if path.is_dir() else path.parent)
+    except ValueError:
+        return None
+
+
+def of_configuration(groups: Groups | None) -> Marks:
+    """Marks from the configuration next to a file."""
+
+    def mark(contents: Contents, name: str) -> Mark | None:
+        if groups is None or not groups.groups:
+            return None
+        group = groups.of(name)
+        return Mark(
+            text=f"the configuration next to the file says {groups.in_words(name)}",
+            allows=lambda layout: group is not None and group.has(layout),
+        )
+
+    return mark
+
+
+MARKS: tuple[Marks, ...] = (_of_comfy, _of_torchao, _of_ours)
+"""Readers of the marks of libraries, and of our own."""

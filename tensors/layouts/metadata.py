@@ -1,0 +1,135 @@
+"""What a quantized file says of itself: names, dtypes and shapes of codes and scales, and the rules that made them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ...host.files import parsed_json
+from ...models.arrays.block_array import code_dtype
+from ...spec import Encode, Nvfp4Encode
+from ...spec.catalogue import excerpt
+from ..containers.stored import DTYPES, Contents, Header, Stored
+from ..convert.tiles import codes_and_scales_shapes
+
+KEY = "mxcast"
+"""Where a file says how to dequantize it: in the metadata of `.safetensors`, as an array of `.npz`."""
+
+
+def code_name(numerics: Encode | Nvfp4Encode) -> str:
+    """The dtype of codes, by its name in safetensors."""
+    return "U8" if code_dtype(numerics.block.element).itemsize == 1 else "U16"
+
+
+def described(
+    numerics: Encode | Nvfp4Encode,
+    profile: str | None,
+    tensors: Mapping[str, tuple[str, tuple[int, ...]]],
+    more: Mapping[str, object] | None = None,
+) -> dict[str, str]:
+    """The metadata of a quantized file: the rules, and dtype and shape of each tensor that was quantized."""
+    about = {
+        "version": version("mxcast"),
+        "profile": profile,
+        "numerics": numerics.to_dict(),
+        **(more or {}),
+        "tensors": {name: {"dtype": dtype, "shape": shape} for name, (dtype, shape) in tensors.items()},
+    }
+    return {KEY: json.dumps(about)}
+
+
+class Parts(NamedTuple):
+    """What a quantized file has of a tensor."""
+
+    codes: Stored
+    scales: Stored
+    tensor_scale: np.ndarray | None
+    """Float32 (), where the block format has one."""
+
+
+def part_names(name: str, path: Path, numerics: Encode | Nvfp4Encode, count: int) -> tuple[str, ...]:
+    """Names of codes, scales and, if any, tensor scale of a tensor in a file of ``count`` quantized tensors. A
+    `.npz` file with one tensor does not need its name.
+    """
+    names: tuple[str, ...] = "codes", "scales", "tensor_scale"
+    if path.suffix != ".npz" or count != 1:
+        names = name, f"{name}.scales", f"{name}.tensor_scale"
+    return names if has_tensor_scale(numerics) else names[:2]
+
+
+def part_layout(shape: tuple[int, ...], numerics: Encode | Nvfp4Encode) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Dtypes and shapes of these parts."""
+    codes, scales = codes_and_scales_shapes(shape, numerics.block_size)
+    return (code_name(numerics), codes), ("U8", scales), *([("F32", ())] if has_tensor_scale(numerics) else [])
+
+
+def has_tensor_scale(numerics: Encode | Nvfp4Encode) -> bool:
+    return numerics.block.tensor_scale is not None
+
+
+def stored_parts(
+    path: Path, contents: Contents, numerics: Encode | Nvfp4Encode, shapes: Mapping[str, tuple[int, ...]], name: str
+) -> Parts:
+    """The parts of a tensor of a quantized file, of the shapes of all its tensors. Raises ValueError for those that its
+    metadata do not fit.
+    """
+    found = []
+    names = part_names(name, path, numerics, len(shapes))
+    for part, (dtype, wanted) in zip(names, part_layout(shapes[name], numerics)):
+        stored = contents.tensors.get(part)
+        if stored is None or stored.dtype != dtype or stored.shape != wanted:
+            raise ValueError(f"{path} has no {dtype} tensor {part!r} of shape {wanted}, which its metadata speak of")
+        found.append(stored)
+    tensor_scale = np.array(found[2].data, np.float32).reshape(()) if len(found) > 2 else None
+    return Parts(found[0], found[1], tensor_scale)
+
+
+def about(path: Path, contents: Contents) -> tuple[Encode | Nvfp4Encode, dict[str, tuple[int, ...]]]:
+    """Numerics and original shapes by name, from the metadata of a quantized file."""
+    if KEY not in contents.metadata:
+        raise ValueError(f"{path} was not written by mxcast quantize: it has no {KEY!r} metadata")
+    try:
+        found = _object("the document", parsed_json(contents.metadata[KEY]))
+        tensors = _object("tensors", found.get("tensors"))
+        if not tensors:  # quantize_file converts one at least
+            raise ValueError("tensors must name one tensor or more")
+        shapes = {
+            name: _shape(name, _object(f"tensor {name!r}", tensor).get("shape")) for name, tensor in tensors.items()
+        }
+        rules = _object("numerics", found.get("numerics"))
+        kind = Nvfp4Encode if rules.get("operation") == Nvfp4Encode.name else Encode
+        return kind.from_dict(rules), shapes
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"{path} has damaged {KEY!r} metadata: {error}") from None
+
+
+def _object(what: str, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} must be an object of JSON, not {excerpt(value)}")
+    return value
+
+
+def _shape(name: str, shape: object) -> tuple[int, ...]:
+    """The shape of a tensor that was quantized, which has an axis at least."""
+    if not isinstance(shape, list) or not shape or not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError(f"the shape of tensor {name!r} must be a list of whole numbers, not {excerpt(shape)}")
+    return tuple(shape)
+
+
+def layout_of(made: Mapping[str, tuple[str, tuple[int, ...]]], copied: Mapping[str, Stored]) -> Header:
+    """The tensors of a new file; dtypes and shapes of those made."""
+    layout = {name: (stored.dtype, stored.shape, stored.data.nbytes) for name, stored in copied.items()}
+    for name, (dtype, shape) in made.items():
+        layout[name] = (dtype, shape, math.prod(shape) * DTYPES[dtype].itemsize)
+    return widest_first(layout)
+
+
+def widest_first(header: Header) -> Header:
+    """Tensors of wide elements before others, so that all are aligned."""
+    return dict(sorted(header.items(), key=lambda item: -(item[1][2] // max(math.prod(item[1][1]), 1))))

@@ -1,0 +1,350 @@
+"""Which layouts the arrays of a file have: by their names, dtypes and shapes, and by what libraries write beside them.
+
+Nothing is guessed: where layouts fit that read other bytes, all of them are the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from ...models.arrays.block_array import code_dtype
+from ...models.arrays.layout_parts import stored_shapes
+from ...spec import Encode, Nvfp4Encode
+from ...spec.layouts.catalogue import Layout, OwnLayout, Packing, Part, ScaleOrder
+from ...spec.layouts.scaled import AnyLayout, ScaledLayout, Tile, layouts_of
+from ..checkpoint.folders import files_in, shards_beside
+from ..containers.native import is_native, native_layouts
+from ..containers.stored import Contents, Stored
+from ..unrecognised.fitting import fitting
+from ..unrecognised.named_arrays import NamedArrays
+from ..unrecognised.strays import stray_of
+from .marks import COMFY, MARKS, Marks, configuration, of_configuration
+from .metadata import KEY, about, has_tensor_scale, part_names, stored_parts
+from .remarks import layouts_said, merged
+from .sources import LaidTensor
+from .tensor_scales import with_stored_scale
+
+OWN = "mxcast"
+"""The dialect of what `quantize_file` writes."""
+BYTES = ("U8", "I8", "F8_E4M3", "F8_E8M0")
+"""Dtypes of scales of one byte, which are mistaken for each other."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """One way to read the arrays of a tensor: the layouts that read the same bytes, and why it may be theirs."""
+
+    layouts: tuple[AnyLayout, ...]
+    evidence: tuple[str, ...]
+
+    @property
+    def layout(self) -> AnyLayout:
+        """One of them: what is read is the same."""
+        return self.layouts[0]
+
+    @property
+    def names(self) -> str:
+        return " or ".join(layout.name for layout in self.layouts)
+
+    def described(self) -> dict[str, str]:
+        """Properties of the bytes, in words."""
+        return self.layout.described()
+
+    def to_dict(self) -> dict:
+        names = [layout.name for layout in self.layouts]
+        return {"layouts": names, **self.described(), "evidence": list(self.evidence)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recognised:
+    """The arrays of one quantized tensor, and the ways to read them; with more than one it is ambiguous."""
+
+    name: str
+    readings: tuple[Reading, ...]
+    arrays: Mapping[str, Stored]
+    """By the name in the file: those of all readings."""
+    may_be_plain: bool = False
+    """May it be an array of bytes that is not quantized? No name tells it from one where scales stand with codes."""
+    contradiction: str = ""
+    """What its arrays say against each other, as a sentence."""
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Of the codes, as they are stored."""
+        return self.arrays[self.readings[0].layout.codes.of(self.name)].shape
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Do several layouts fit that read other numbers?"""
+        return len(self.readings) > 1 or self.may_be_plain
+
+    @property
+    def differences(self) -> str:
+        """What ambiguous readings differ by, and what would tell, as a sentence."""
+        said = [reading.described() for reading in self.readings]
+        keys = [key for key in said[0] if len({one[key] for one in said}) > 1]
+        parts = [
+            reading.names + (f" ({', '.join(f'{key} {one[key]}' for key in keys)})" if keys else "")
+            for reading, one in zip(self.readings, said)
+        ]
+        plain = ["an array that is not quantized"] if self.may_be_plain else []
+        tells = {TELLS[one.dialect] for reading in self.readings for one in reading.layouts if one.dialect in TELLS}
+        hint = f"{' or '.join(sorted(tells))} would tell" if tells else "only who wrote the file can tell"
+        return f"it is {', or '.join(parts + plain)}: {hint}"
+
+
+def recognised(
+    path: Path, contents: Contents, stored_as: str | None = None, named: NamedArrays | None = None
+) -> list[Recognised]:
+    """The quantized tensors of an open file, in file order.
+
+    Parameters
+    ----------
+    path : of the file
+    contents : what `containers.read` gives of it
+    stored_as : a dialect, or one of its layouts as ``quark:mxfp6_e2m3``; all unless given
+    named : arrays that the user names, which are read so
+
+    Raises ValueError for an unknown layout, for one that no tensor has, and for damaged metadata.
+    """
+    if KEY in contents.metadata:
+        if stored_as is not None:
+            raise ValueError(f"{path} was written by mxcast quantize: it says itself how it is stored")
+        return list(_own(path, contents))
+    if named is not None:
+        return _with_named(path, contents, stored_as, named)
+    if is_native(path):
+        return list(_native(path, contents, stored_as))
+    layouts = layouts_of(stored_as)
+    apart, joined = ([one for one in layouts if (one.scales is None) is alone] for alone in (False, True))
+    said = layouts_said(contents.metadata)
+    found: dict[str, Recognised] = {}
+    groups = configuration(path)
+    marks, tiles = [*MARKS, of_configuration(groups)], groups.tiles if groups else ()
+    passes: tuple[tuple[list[AnyLayout], tuple[str, ...]], ...] = (apart, ()), (apart, BYTES), (joined, ())
+    for candidates, dtypes in passes:
+        taken = {array for tensor in found.values() for array in tensor.arrays}
+        for array, stored in contents.tensors.items():
+            is_guess = candidates is joined and stored_as is None and array not in said
+            if array in taken or (is_guess and len(stored.shape) < 2):
+                continue
+            try:
+                tensor = _fitting(contents, array, candidates, dtypes, marks, tiles)
+            except ValueError as error:  # what a library writes beside it
+                raise ValueError(f"{path}: {error}") from None
+            if tensor:
+                found[array] = replace(tensor, may_be_plain=is_guess)
+    if stored_as is not None and not found:
+        why = next((f": {sentence}" for _, sentence in strays(path, contents, (), stored_as)), "")
+        raise ValueError(f"{path} has no tensors in the layout {stored_as}{why}")
+    order = {array: place for place, array in enumerate(contents.tensors)}
+    return [found[array] for array in sorted(found, key=order.__getitem__)]
+
+
+def _with_named(path: Path, contents: Contents, stored_as: str | None, named: NamedArrays) -> list[Recognised]:
+    """The tensors that the user names, and the others."""
+    try:
+        relabelled, layouts = named.applied(contents)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    tensors, evidence = relabelled.tensors, ("the arrays that the command names",)
+    found = [
+        Recognised(
+            name=name,
+            readings=(Reading(layouts=(layout,), evidence=evidence),),
+            arrays={part: tensors[part] for part in layout.names(name)},
+        )
+        for name, layout in layouts.items()
+    ]
+    taken = {array for tensor in found for array in tensor.arrays}
+    rest = replace(contents, tensors={name: one for name, one in contents.tensors.items() if name not in taken})
+    return [*found, *(recognised(path, rest, stored_as) if rest.tensors else ())]
+
+
+def recognised_in(
+    folder: Path, stored_as: str | None = None, named: NamedArrays | None = None
+) -> tuple[Contents, list[Recognised]]:
+    """The contents of all files in a folder as one, and the quantized tensors. Codes and scales may be in different
+    files. Raises the errors of `recognised` and `folders.files_in`.
+    """
+    files = files_in(folder)
+    found = [
+        tensor
+        for name, contents in files.items()
+        if KEY in contents.metadata
+        for tensor in recognised(folder / name, contents, stored_as)
+    ]
+    others = [contents for contents in files.values() if KEY not in contents.metadata]
+    rest = Contents(
+        tensors={name: stored for one in others for name, stored in one.tensors.items()},
+        metadata=merged(one.metadata for one in others),
+    )
+    if rest.tensors:
+        found += recognised(folder, rest, stored_as, named)
+    every = {name: stored for one in files.values() for name, stored in one.tensors.items()}
+    return Contents(tensors=every, metadata=rest.metadata), found
+
+
+def _own(path: Path, contents: Contents) -> Iterator[Recognised]:
+    """The tensors of a file of `quantize_file`."""
+    numerics, shapes = about(path, contents)
+    for name in shapes:
+        stored_parts(path, contents, numerics, shapes, name)  # which refuses what does not fit
+        names = part_names(name, path, numerics, len(shapes))
+        layout = _own_layout(names, numerics)
+        yield Recognised(
+            name=name,
+            readings=(Reading(layouts=(layout,), evidence=(f"the metadata {KEY!r}",)),),
+            arrays={part: contents.tensors[part] for part in names},
+        )
+
+
+def strays(
+    path: Path, contents: Contents, found: Sequence[Recognised], stored_as: str | None
+) -> Iterator[tuple[str, str]]:
+    """The arrays that have the name of codes and belong to no tensor that was found, each with what is wrong. Scales
+    of a shard may be in another one.
+    """
+    if KEY in contents.metadata or is_native(path):
+        return
+    elsewhere = shards_beside(path).keys() - contents.tensors.keys()
+    taken = {array for tensor in found for array in tensor.arrays}
+    layouts = layouts_of(stored_as)
+    for array in contents.tensors:
+        if array not in taken and (sentence := stray_of(contents.tensors, array, layouts, elsewhere)):
+            yield array, sentence
+
+
+def _native(path: Path, contents: Contents, stored_as: str | None) -> Iterator[Recognised]:
+    """The tensors of a container that has types of its own for their codes, with the arrays that their layout has.
+    Raises ValueError for those that do not fit together.
+    """
+    dialect = None if stored_as is None else stored_as.partition(":")[0]
+    layouts, tensors = native_layouts(path.suffix, dialect, None), contents.tensors
+    for array, stored in tensors.items():
+        layout = layouts.get(stored.dtype)
+        name = None if layout is None else layout.codes.tensor_of(array)
+        if layout is None or name is None:
+            continue
+        scales = layout.scales and tensors.get(layout.scales.of(name))
+        if layout.scales is not None and (scales is None or scales.dtype != layout.scales.dtype):
+            continue
+        try:
+            layout = with_stored_scale(layout, name, tensors)
+            LaidTensor(path, contents, layout, name, True)
+        except ValueError as error:
+            raise ValueError(f"tensor {name!r} of {path}: {error}") from None
+        shape = stored_shapes(layout, stored.shape)[layout.codes]
+        arrays = {part.of(name): tensors[part.of(name)] for part in layout.parts if part.of(name) in tensors}
+        yield Recognised(
+            name=name,
+            readings=(Reading(layouts=(layout,), evidence=(f"the type {stored.dtype} of a {path.suffix} file",)),),
+            arrays=arrays | {array: replace(stored, dtype=layout.codes.dtype, shape=shape)},
+        )
+
+
+def _own_layout(names: Sequence[str], numerics: Encode | Nvfp4Encode) -> Layout:
+    codes, scales, *others = (name.replace("{", "{{").replace("}", "}}") for name in names)
+    is_wide = code_dtype(numerics.block.element).itemsize > 1
+    return OwnLayout(
+        dialect=OWN,
+        block=numerics.block.name,
+        own=numerics.block,
+        source="mxcast quantize",
+        codes=Part(name=codes, dtype="U16" if is_wide else "U8"),
+        scales=Part(name=scales, dtype="U8"),
+        tensor_scale=Part(name=others[0], dtype="F32") if has_tensor_scale(numerics) else None,
+        convention=numerics.block.convention,
+        packing=Packing.BYTES,
+    )
+
+
+def _fitting(
+    contents: Contents,
+    array: str,
+    layouts: Sequence[AnyLayout],
+    other_dtypes: Collection[str],
+    marks: Sequence[Marks],
+    tiles: tuple[Tile, ...],
+) -> Recognised | None:
+    """The tensor that has an array as its codes, by these layouts; their scales may have other dtypes too."""
+    tensors = contents.tensors
+    by_name = fitting(tensors, array, layouts, other_dtypes, tiles)
+    if not by_name:
+        return None
+    said = layouts_said(contents.metadata)
+    if len(by_name) > 1 and by_name.keys() & said:
+        by_name = {tensor: fits for tensor, fits in by_name.items() if tensor in said}
+    if len(by_name) > 1:
+        raise ValueError(f"the array {array!r} may be of the tensor {' or '.join(map(repr, by_name))}: name the layout")
+    ((name, fits),) = by_name.items()
+    kept, evidence, contradiction = _marked(contents, name, fits, marks)
+    try:
+        kept = [with_stored_scale(one, name, tensors) if isinstance(one, Layout) else one for one in kept]
+    except ValueError as error:
+        contradiction = str(error)
+    groups: dict[tuple, list[AnyLayout]] = {}
+    for layout in kept:
+        groups.setdefault(layout.reading, []).append(layout)
+    for part in kept[0].parts:
+        there = tensors.get(part.of(name))
+        if there is not None and there.dtype != part.dtype:
+            contradiction = f"{part.of(name)!r} is {there.dtype}, and the layout {kept[0].name} has {part.dtype} there"
+    return Recognised(
+        name=name,
+        readings=tuple(
+            Reading(layouts=tuple(group), evidence=(*evidence, *_evidence(group[0], name, tensors)))
+            for group in groups.values()
+        ),
+        arrays={part: tensors[part] for layout in kept for part in layout.names(name) if part in tensors},
+        contradiction=contradiction,
+    )
+
+
+def _evidence(layout: AnyLayout, name: str, tensors: Mapping[str, Stored]) -> tuple[str, ...]:
+    """What speaks for a layout that fits, in words without the name of the tensor."""
+    there = [part for part in layout.parts if part.of(name) in tensors]
+    said = [
+        f"arrays {', '.join(part.name for part in there)}",
+        f"dtypes {', '.join(tensors[part.of(name)].dtype for part in there)}",
+    ]
+    if isinstance(layout, ScaledLayout):
+        said.append(f"shape: a scale for a {layout.tile_in_words}")
+    elif layout.scales is None:
+        unit = layout.together * (1 + layout.block_bytes)
+        said.append(f"shape: rows of a multiple of {unit} bytes")
+    else:
+        tiled = ", rows and columns completed to tiles" if layout.order is not ScaleOrder.LINEAR else ""
+        said.append(f"shape: a scale for {layout.width} elements{tiled}")
+    return tuple(said)
+
+
+def _marked(
+    contents: Contents, name: str, fits: list[AnyLayout], marks: Sequence[Marks]
+) -> tuple[list[AnyLayout], list[str], str]:
+    """The layouts that marks leave, the marks in words, and what contradicts the shapes."""
+    kept, evidence, contradiction = fits, [], ""
+    for read in marks:
+        if (mark := read(contents, name)) is None:
+            continue
+        if allowed := [layout for layout in kept if mark.allows(layout)]:
+            kept = allowed
+            evidence.append(mark.text)
+        else:
+            contradiction = f"{mark.text}, and names and shapes are those of {' or '.join(one.name for one in kept)}"
+    return kept, evidence, contradiction
+
+
+TELLS = {
+    "comfy": f"ComfyUI's array {COMFY.name}",
+    "torchao": "torchao's metadata",
+    "torchao_swizzled": "torchao's metadata",
+    "quark": "the configuration of the checkpoint",
+    "te": "the dtype in the state of Transformer Engine",
+    "te_columnwise": "the dtype in the state of Transformer Engine",
+    "onnx": "the types in the ONNX model",
+}
+"""By dialect, what would tell it from others, or its block formats from each other."""

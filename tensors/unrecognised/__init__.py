@@ -1,0 +1,1 @@
+"""Arrays that no layout names: what they may be, and how a user names them."""

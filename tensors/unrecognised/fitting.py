@@ -1,0 +1,97 @@
+"""Which layouts explain an array of codes and its scales: by their names, dtypes and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from ...models.arrays.packing import stored_dtype
+from ...spec.layouts.catalogue import Layout, ScaleOrder
+from ...spec.layouts.scaled import AnyLayout, ScaledLayout, Tile, fitting_tiles, grain_of
+from ..containers.stored import Stored
+
+
+def fitting(
+    tensors: Mapping[str, Stored],
+    array: str,
+    layouts: Sequence[AnyLayout],
+    other_dtypes: Collection[str] = (),
+    tiles: tuple[Tile, ...] = (),
+) -> dict[str, list[AnyLayout]]:
+    """The layouts for which an array holds the codes of a tensor, by the name of the tensor.
+
+    Scales of MX formats may have ``other_dtypes`` too. ``tiles`` are the only groups and blocks of FP8 that may be
+    there, if they are known.
+    """
+    stored = tensors[array]
+    found: dict[str, list[AnyLayout]] = {}
+    for layout in layouts:
+        if layout.codes.dtype == stored.dtype and (name := layout.codes.tensor_of(array)) is not None:
+            if isinstance(layout, ScaledLayout):
+                fits: list[AnyLayout] = [*_scaled(tensors, layout, name, stored, tiles)]
+            else:
+                fits = [layout] * _fits(tensors, layout, name, stored, other_dtypes)
+            if fits:
+                found.setdefault(name, []).extend(fits)
+    return {name: [one for one in fits if _is_usual(one)] or fits for name, fits in found.items()}
+
+
+def _is_usual(layout: AnyLayout) -> bool:
+    """Does the library write such scales itself, as far as that is known?"""
+    if isinstance(layout, ScaledLayout) and layout.forms and layout.tile is not None:
+        return grain_of(layout.tile) in layout.forms
+    return True
+
+
+def _scaled(
+    tensors: Mapping[str, Stored], layout: ScaledLayout, name: str, codes: Stored, tiles: tuple[Tile, ...]
+) -> Iterator[ScaledLayout]:
+    scales = tensors.get(layout.scales.of(name))
+    if codes.shape and scales is not None and scales.dtype in layout.dtypes:
+        declared = tiles if layout.tile is None else (layout.tile,)
+        for tile in fitting_tiles(codes.shape, scales.shape, layout.size, declared):
+            if layout.tile in (None, tile):
+                yield layout.fitted(tile, scales.dtype, codes.shape)
+
+
+def _fits(
+    tensors: Mapping[str, Stored], layout: Layout, name: str, codes: Stored, other_dtypes: Collection[str]
+) -> bool:
+    """Are the codes and scales of a tensor those that a layout has?"""
+    shape = scales_shape(layout, codes.shape)
+    if shape is None or layout.scales is None:
+        return shape is not None
+    stored = tensors.get(layout.scales.of(name))
+    return stored is not None and stored.shape == shape and stored.dtype in (layout.scales.dtype, *other_dtypes)
+
+
+def scales_shape(layout: Layout, codes: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape of the scales that a layout stores beside codes of this shape; () where they are in the same array.
+    None where codes have no such shape.
+    """
+    item = stored_dtype(layout.codes).itemsize
+    if layout.has_block_axis:
+        return codes[:-1] if len(codes) > 1 and codes[-1] == layout.block_bytes else None
+    across = -1 if layout.is_transposed else layout.axis
+    is_matrix = layout.order is not ScaleOrder.LINEAR or (layout.padding, layout.scale_padding) != ((1, 1), (1, 1))
+    if len(codes) < max(-layout.axis, 1 + is_matrix):
+        return None
+    together = layout.together * (layout.block_bytes + (layout.scales is None))
+    length = codes[across] * item
+    if length % together:
+        return None
+    if layout.scales is None:
+        return ()
+    if layout.padding != (1, 1) and (
+        codes[-2] % layout.padding[0] or length // layout.block_bytes * layout.width % layout.padding[1]
+    ):
+        return None
+    blocks = list(codes)
+    blocks[across] = length // together
+    if layout.order is ScaleOrder.LINEAR:
+        for axis, multiple in zip((-2, -1), layout.scale_padding):
+            if multiple > 1:
+                blocks[axis] = -(-blocks[axis] // multiple) * multiple
+    else:
+        for axis, (tile, stored) in zip((-2, -1), zip((128, 4), layout.tile_shape)):
+            blocks[axis] = -(-blocks[axis] // tile) * stored
+    return tuple(blocks)

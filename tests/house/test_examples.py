@@ -1,0 +1,90 @@
+"""The examples run, and the tables in the documents are those of the kept results."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mxcast.sim.check.families import FAMILIES
+
+ROOT = Path(__file__).parents[2]
+
+
+def loaded(path: Path):
+    """The module of a file that is in no package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_python_api():
+    done = subprocess.run([sys.executable, ROOT / "examples" / "python_api.py"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "the Verilated Verilog gives the same codes" in done.stdout
+
+
+def test_amaranth_design():
+    done = subprocess.run([sys.executable, ROOT / "examples" / "amaranth_design.py"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "module top(" in done.stdout and "always @(posedge clk)" in done.stdout
+
+
+def test_sharded_nvfp4():
+    """Two processes make the bytes of the whole tensor."""
+    done = subprocess.run([sys.executable, ROOT / "examples" / "sharded_nvfp4.py"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "two processes made the 32768 codes of the whole tensor" in done.stdout
+
+
+def test_demo(tmp_path, capsys):
+    """The demo on the shipped sample, with one format on the cheapest target."""
+    demo = loaded(ROOT / "examples" / "demo.py")
+    assert demo.main(ROOT / "data" / "minilm_sample.safetensors", tmp_path, ["mxfp4_e2m1"], "lut4") == 0
+    printed = capsys.readouterr().out
+    assert "7704 of 7704 blocks" in printed and "SQNR" in printed
+    assert (tmp_path / "minilm_sample.e4m3.safetensors").is_file() and list(tmp_path.glob("mxfp4_e2m1_ocp/rtl/*.v"))
+
+
+def test_tables_are_those_of_the_kept_results():
+    """After `make results` or `python bench/completeness.py` the pages are written again; nobody types a figure."""
+    results = loaded(ROOT / "bench" / "results.py")
+    kept = json.loads(results.KEPT.read_text())
+    for page in results.PAGES:
+        text = page.read_text()
+        assert results.rendered(text, kept) == text, (
+            f"{page.name} does not show the kept results: bench/results.py --render"
+        )
+        assert "<!-- results: synth -->\n<!-- end -->" not in text
+    completeness = loaded(ROOT / "bench" / "completeness.py")
+    text = completeness.PAGE.read_text()
+    assert completeness.rendered(text, json.loads(completeness.KEPT.read_text())) == text
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "quantize.py",
+        "verilated.py",
+        "results.py",
+        "completeness.py",
+        "matrix.py",
+        "file.py",
+        "verification.py",
+        "qor.py",
+    ],
+)
+def test_benchmarks_explain_themselves(script):
+    done = subprocess.run([sys.executable, ROOT / "bench" / script, "--help"], capture_output=True, text=True)
+    assert done.returncode == 0 and "usage:" in done.stdout, done.stderr
+
+
+def test_completeness_was_run_for_every_combination_of_today():
+    """A new rule or format asks for a new run before the page may claim it."""
+    records = {r["product"]: r for r in json.loads(loaded(ROOT / "bench" / "completeness.py").KEPT.read_text())}
+    assert list(records) == list(FAMILIES)
+    for name, families in FAMILIES.items():
+        assert records[name]["numerics"] == sum(map(len, families())) and records[name]["mismatched_blocks"] == 0

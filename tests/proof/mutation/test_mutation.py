@@ -1,0 +1,69 @@
+"""Mutation: what becomes of planted faults is decided by real stimuli and the real solver."""
+
+from dataclasses import replace
+
+import pytest
+
+from mxcast.hdl import converter_config
+from mxcast.proof import mutation
+from mxcast.proof.mutation import Fate, mutate
+from mxcast.proof.specification.encode import Specification
+from mxcast.proof.specification.mutants import ENCODE_MUTANTS, mutated, refute
+from mxcast.sim.encode.golden import blocks_of
+from mxcast.sim.operations import OPERATIONS
+
+
+@pytest.mark.parametrize("element, profile", [("e4m3", "ocp"), ("int8", "nvidia"), ("e2m1", "te")])
+def test_no_fault_survives(element, profile, tmp_path):
+    result = mutate(converter_config(element, profile, block_size=4), 40, out=tmp_path)
+    assert len(result.mutants) == 40 and result.count(Fate.SURVIVED) == result.count(Fate.UNDECIDED) == 0
+    assert result.suite == result.faults == result.count(Fate.KILLED)
+    assert result.count(Fate.KILLED) + result.count(Fate.EQUIVALENT) == 40 and result.count(Fate.KILLED) > 20
+
+
+def test_a_weak_regression_shows(tmp_path, monkeypatch):
+    """With zeros for stimuli faults survive, each with a block that the model converts otherwise."""
+    zeros = blocks_of(mutation.np.zeros((4, 4), "u4"))
+    weak = replace(
+        OPERATIONS["encode"],
+        regression=lambda numerics, blocks, seed: {"zeros": zeros},
+        stimuli=lambda numerics, kind, blocks, seed: [(kind, [zeros])],
+    )
+    monkeypatch.setitem(OPERATIONS, "encode", weak)
+    result = mutate(converter_config("e4m3", "ocp", block_size=4), 8, out=tmp_path)
+    assert result.count(Fate.SURVIVED) > 2
+    assert all("expected" in mutant.by for mutant in result.mutants if mutant.fate is Fate.SURVIVED)
+
+
+def test_modes_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="one format and one scale rule"):
+        mutate(converter_config("e4m3,e5m2", "ocp"), 1, out=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "element, profile, count", [("e4m3", "ocp", 11), ("int8", "te", 9), ("e5m2", "gorodecky_sousa", 5)]
+)
+def test_every_mistake_in_the_specification_is_refuted(element, profile, count, tmp_path):
+    outcomes = refute(converter_config(element, profile, block_size=4), tmp_path)
+    assert len(outcomes) == count and all(outcome.by for outcome in outcomes), [o for o in outcomes if not o.by]
+
+
+@pytest.mark.parametrize(
+    "profile, refuted",
+    [
+        ("modelopt", {"ties up", "sticky", "zero", "other zero"}),
+        ("mlx_round", {"ties up", "sticky", "negative zero", "limit", "scale"}),
+        ("compressed_tensors", {"ties up", "sticky", "zero", "other zero"}),
+    ],
+)
+def test_mistakes_about_zero_and_ties_are_refuted(profile, refuted, tmp_path):
+    outcomes = refute(converter_config("e2m1", profile, block_size=2), tmp_path)
+    assert refuted <= {one.mutant for one in outcomes} and all(one.by for one in outcomes), outcomes
+
+
+def test_a_mistake_changes_one_function():
+    numerics = converter_config("e4m3", "ocp").numerics
+    right = Specification(numerics).definitions.splitlines()
+    for mutant in ENCODE_MUTANTS.values():
+        wrong = mutated(Specification(numerics), mutant).definitions.splitlines()
+        assert len(wrong) == len(right) + 1 and len(set(right) - set(wrong)) == 1

@@ -1,0 +1,300 @@
+"""NVFP4 in Verilog: the published example byte for byte, the golden model, and planted bugs."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import mxcast
+from mxcast.hdl import Nvfp4Form, config_of, nvfp4_config, stages, verilog
+from mxcast.hdl.config.build import NVFP4_ORDERS
+from mxcast.hdl.config.command import command_line
+from mxcast.hdl.nvfp4.encoder import IGNORES_NAN
+from mxcast.hdl.nvfp4.factor import FACTOR_UNITS
+from mxcast.hdl.nvfp4.lanes import FORMS
+from mxcast.hdl.nvfp4.scale import SCALE_UNITS
+from mxcast.hdl.nvfp4.threshold_row import FACTORS, MARKS, marks_of
+from mxcast.models.exact.binary32 import rounded, value_of
+from mxcast.models.exact.encode import decode
+from mxcast.models.exact.nvfp4_encode import ORDERS, block_scale
+from mxcast.models.fast.nvfp4_encode import tensor_constants
+from mxcast.sim import verify
+from mxcast.sim.nvfp4.nearest import nearest
+from mxcast.sim.run.verilated import driver_of
+from mxcast.sim.transactions import Transactions
+from mxcast.spec import E4M3, FP32, Role, nvfp4_encoding
+
+from ...models.fast.test_nvfp4_encode import WORKED
+
+
+def made(order: str, **fields):
+    """The configuration, and its Verilated design."""
+    config = nvfp4_config("nvfp4", f"nvfp4_{order}", **fields)
+    return config, driver_of(verilog(config, "dut"), "dut", config)
+
+
+@pytest.mark.parametrize(
+    "order, source, form",
+    [
+        ("te", "fp32", "thresholds"),
+        ("te", "bf16", "table"),
+        ("paper", "fp32", "thresholds"),
+        ("ao", "fp32", "thresholds"),
+        pytest.param("ao", "bf16", "table", marks=pytest.mark.slow),
+        pytest.param("ao", "fp32", "product", marks=pytest.mark.slow),
+        ("ao_single", "bf16", "thresholds"),
+        *(
+            pytest.param(order, source, form, marks=pytest.mark.slow)
+            for order, source, form in [
+                ("te", "bf16", "product"),
+                ("te", "fp32", "product"),
+                ("te", "fp32", "table"),
+                ("paper", "bf16", "product"),
+                ("ao_single", "fp32", "product"),
+            ]
+        ),
+    ],
+)
+def test_the_golden_model(order, source, form, record_property):
+    config, design = made(order, source=source, form=form)
+    kinds = ["corner", "boundary"] if form == "table" else ["standard"]  # software writes a table for every block
+    for kind in kinds:
+        result = verify(config, design=design, stimuli=kind, blocks=20_000)
+        assert result.passed, result.report
+    record_property("blocks", result.blocks)
+
+
+@pytest.mark.parametrize(
+    "order, registers",
+    [
+        pytest.param("te", "scale", marks=pytest.mark.slow),
+        ("te", None),
+        pytest.param("paper", None, marks=pytest.mark.slow),
+        pytest.param("ao", None, marks=pytest.mark.slow),
+    ],
+)
+def test_registers(order, registers):
+    """At one stage boundary, and at all of them."""
+    places = stages(nvfp4_config("nvfp4", f"nvfp4_{order}", source="bf16"))
+    config, design = made(order, source="bf16", registered_after=registers or places)
+    result = verify(config, design=design, stimuli="corner")
+    assert result.passed, result.report
+
+
+@pytest.mark.parametrize(
+    "order, fields",
+    [
+        pytest.param("te", {"source": "fp32"}, marks=pytest.mark.slow),
+        ("te", {"source": "bf16", "random_bits": 16, "registered_after": "amax,factor,output"}),
+        pytest.param("paper", {"source": "fp32", "random_bits": 1}, marks=pytest.mark.slow),
+    ],
+)
+def test_stochastic_rounding(order, fields):
+    """The usual form under it is the product."""
+    config, design = made(order, rounding="sr", **fields)
+    assert config.microarchitecture.form is Nvfp4Form.PRODUCT
+    result = verify(config, design=design, blocks=10_000)
+    assert result.passed, result.report
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda bits: np.roll(bits, 1, axis=1),
+        lambda bits: np.minimum(bits, 0xFE),
+        lambda bits: np.maximum(bits, 1),
+        lambda bits: 0xFF - bits,
+    ],
+    ids=["those of the next element", "never all ones", "never zero", "inverted"],
+)
+def test_wrong_random_bits_are_found(change):
+    config, design = made("te", source="fp32", rounding="sr")
+
+    def planted(given: Transactions) -> Transactions:
+        return design(given.with_arrays({Role.RANDOM: change(given[Role.RANDOM]).astype(np.uint16)}))
+
+    result = verify(config, design=planted, blocks=1000, stimuli="boundary")
+    assert not result.passed and "with random bits 0x" in result.report
+
+
+def test_a_lost_carry_is_found():
+    """Elements are those of the product rounded to binary32, not of the product: few numbers of BF16 show it."""
+    config = nvfp4_config("nvfp4", source="bf16", rounding="sr")
+    text, count = re.subn(r"(assign top = \S+) \+ _\d+_;", r"\1;", verilog(config, "dut"))
+    assert count == 1
+    result = verify(config, design=driver_of(text, "dut", config), stimuli="boundary")
+    assert not result.passed
+
+
+def test_thresholds_by_definition():
+    """The product with a threshold is rounded to the mark or beyond, the one with the number before it is not."""
+    rng, one = np.random.default_rng(1), 1 << 23
+    for significand in (
+        one,
+        one + 1,
+        5 << 20,
+        6 << 20,
+        7 << 20,
+        2 * one - 1,
+        *rng.integers(one, 2 * one, 2000).tolist(),
+    ):
+        for (quarters, is_beyond), (fraction, is_upper) in zip(MARKS, marks_of(significand)):
+            x, mark = Fraction(one + fraction, one), Fraction(quarters, 4) * (1 if is_upper else 2)
+            before = x - Fraction(1, one if fraction else 2 * one)
+            at, under = (rounded(number * Fraction(significand, one)) for number in (x, before))
+            assert (at > mark >= under) if is_beyond else (at >= mark > under)
+
+
+def test_no_cell_has_two_thresholds():
+    one = 1 << 23
+    for significand in np.random.default_rng(2).integers(one, 2 * one, 20_000).tolist():
+        assert len({fraction >> 20 for fraction, _ in marks_of(significand)}) == len(MARKS)
+
+
+def test_it_is_called_like_quantize():
+    x = np.random.default_rng(7).standard_normal((3, 40), np.float32)
+    for given in ({}, {"tensor_amax": 10.0}, {"row_scaled": True}, {"tensor_amax": lambda amax: 2 * amax}):
+        expected = mxcast.quantize(x, "nvfp4", pad=True, **given)
+        assert mxcast.verilate("nvfp4")(x, pad=True, **given) == expected
+    random = np.random.default_rng(8).integers(0, 256, (3, 40), np.uint16)
+    expected = mxcast.quantize(x, "nvfp4", pad=True, rounding="sr", random=random)
+    assert mxcast.verilate("nvfp4", rounding="sr")(x, pad=True, random=random) == expected
+
+
+@pytest.mark.parametrize("order", ["te", "paper", "ao"])
+def test_the_worked_example(order):
+    """NVFP4 in a tensor whose largest magnitude is 10: the scale 144, and its codes."""
+    config, design = made(order, source="fp32")
+    constants = tensor_constants(np.float32(10), config.numerics)
+    made_of = design(
+        Transactions(
+            {
+                Role.NUMBERS: WORKED.view(np.uint32)[None],
+                Role.SCALE_CONSTANT: constants.k.view(np.uint32).reshape(1, 1),
+                Role.ELEMENT_CONSTANT: constants.d.view(np.uint32).reshape(1, 1),
+            }
+        )
+    )
+    codes = made_of[Role.CODES][0]
+    assert made_of[Role.SCALE].tolist() == [[0x71]]
+    assert bytes((codes[::2] | codes[1::2] << 4).tolist()) == bytes.fromhex("90B2C4E5F6070878")
+
+
+def numbers(change):
+    """A design that sees other numbers."""
+    return lambda design: lambda given: design(given.with_arrays({Role.NUMBERS: change(given[Role.NUMBERS])}))
+
+
+def exact_d(design):
+    """A design whose d is the quotient of the exact S, rounded once."""
+
+    def planted(given: Transactions) -> Transactions:
+        s = given[Role.SCALE_CONSTANT].view(np.float32).astype(np.float64) * 6
+        with np.errstate(divide="ignore", over="ignore"):
+            d = (1 / s).astype(np.float32).view(np.uint32)
+        return design(given.with_arrays({Role.ELEMENT_CONSTANT: d}))
+
+    return planted
+
+
+def is_nan(x: np.ndarray) -> np.ndarray:
+    return (x & np.uint32(0x7FFFFFFF)) > 0x7F800000
+
+
+RULES = ("order", "source", "rounding", "four_over_six")
+
+PLANTED = {
+    "-0": numbers(lambda x: np.where(x == 0x80000000, np.uint32(0), x)),
+    "NaN ignored": numbers(lambda x: np.where(is_nan(x), np.uint32(0), x)),
+    "subnormal numbers as zero": numbers(lambda x: np.where(x & np.uint32(0x7F800000), x, x & np.uint32(0x80000000))),
+    "thresholds one ulp up": numbers(lambda x: np.where((x << 1 != 0) & ~is_nan(x), x - np.uint32(1), x)),
+    "thresholds one ulp down": numbers(lambda x: np.where(x << 1 < 0xFEFFFFFE, x + np.uint32(1), x)),
+    "d of the exact S": exact_d,
+}
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_planted_bugs_are_found(bug):
+    config, design = made("te", source="fp32")
+    result = verify(config, design=PLANTED[bug](design), blocks=5000)
+    assert not result.passed and "scale expected 0x" in result.report
+
+
+def test_the_other_order_is_found():
+    """The sixth taken from the largest magnitude, and not from the constant: about one scale in a million differs."""
+    config, _ = made("te", source="fp32")
+    _, other = made("paper", source="fp32")
+
+    def planted(given: Transactions) -> Transactions:
+        k = given[Role.SCALE_CONSTANT].view(np.float32)
+        with np.errstate(over="ignore"):
+            return other(given.with_arrays({Role.SCALE_CONSTANT: (k * np.float32(6)).view(np.uint32)}))
+
+    assert not verify(config, design=planted, stimuli="boundary").passed
+
+
+@pytest.mark.parametrize("source", ["fp32", "bf16"])
+@pytest.mark.parametrize("order", ["te", "ao"])
+def test_the_last_place_of_the_largest_number_is_seen(order, source):
+    """By fractions: the scale of the largest number is larger than that of the number before it."""
+    rules = nvfp4_encoding("nvfp4", f"nvfp4_{order}", source=source)
+    given = nearest(rules, seed=5)
+    some = slice(0, 16 * (rules.source.bits - 1), 7)
+    blocks = given[Role.NUMBERS][some].astype(np.uint32) << np.uint32(32 - rules.source.bits)
+    seen = []
+    for block, constant in zip(blocks.tolist(), given[Role.SCALE_CONSTANT][some, 0].tolist()):
+        before, number = (
+            ORDERS[rules.order].ratio(*(value_of(decode(one, FP32)) for one in (b, constant)), E4M3)
+            for b in (min(block), max(block))
+        )
+        seen.append(block_scale(before, rules) < block_scale(number, rules))
+    assert np.mean(seen) > 0.9
+
+
+def test_every_order_and_form_is_made():
+    orders = set(NVFP4_ORDERS)
+    assert set(SCALE_UNITS) == set(FACTOR_UNITS) == set(FACTORS) == set(IGNORES_NAN) == orders
+    assert {form: set(units) for form, (units, _) in FORMS.items()} == dict.fromkeys(Nvfp4Form, orders)
+
+
+def test_configurations_survive_json_and_the_command_line():
+    config = nvfp4_config("nvfp4", "nvfp4_ao", source="bf16")
+    assert config_of(config.to_dict()) == config
+    assert command_line(config) == "nvfp4 --profile nvfp4_ao --set source=bf16"
+    stochastic = nvfp4_config("nvfp4", rounding="sr")
+    assert (
+        command_line(stochastic) == "nvfp4 --profile nvfp4_te --set rounding=sr --set random_bits=8 --set form=product"
+    )
+    assert verilog(nvfp4_config("nvfp4")).startswith("// nvfp4_nvfp4_te: fp32 to nvfp4 block")
+    assert nvfp4_config("nvfp4", block_size=32).numerics.block_size == 32
+
+
+@pytest.mark.parametrize(
+    "fields, sentence",
+    [
+        ({"order": "modelopt"}, "hardware computes the orders te, paper, ao, ao_single, not modelopt"),
+        ({"source": "fp16"}, "hardware for nvfp4 takes fp32 and bf16 numbers, not fp16"),
+        ({"form": "table", "registered_after": "scale"}, "the form table has no registers"),
+        (
+            {"rounding": "sr", "form": "table"},
+            "the form table rounds elements by rne, not by sr: leave form as product",
+        ),
+        (
+            {"order": "paper", "four_over_six": "mae", "form": "table"},
+            "the form table has one row of thresholds, and four_over_six tries two scales: leave out form",
+        ),
+    ],
+)
+def test_what_hardware_does_not_make_is_refused(fields, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        nvfp4_config("nvfp4", **fields)
+    assert nvfp4_encoding("nvfp4", **{name: value for name, value in fields.items() if name in RULES})
+
+
+@pytest.mark.parametrize("block", ["nvfp4_2d", "fp4_ue5m3"])
+def test_other_blocks_are_refused(block):
+    with pytest.raises(ValueError, match="^hardware "):
+        nvfp4_config(block)

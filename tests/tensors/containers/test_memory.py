@@ -1,0 +1,35 @@
+"""Memory of conversions: that of a few parts, whatever the size of a tensor."""
+
+import subprocess
+import sys
+
+import pytest
+
+from mxcast.tensors.containers.containers import written
+
+PROGRAM = """if True:
+    import sys
+    from pathlib import Path
+    from mxcast.tensors.convert.repacking import dequantize_layout, repack_file
+    source, target, layout = sys.argv[1:]
+    if layout:
+        repack_file(source, target, layout, stored_as="gpt_oss", jobs=2)
+    else:
+        dequantize_layout(source, target, "gpt_oss", jobs=2)
+    status = Path("/proc/self/status").read_text()
+    print(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["torchao_swizzled", "ggml", ""], ids=lambda name: name or "dequantize")
+def test_it_does_not_grow_with_a_tensor(layout, tmp_path):
+    """One tensor of 128 MiB of codes beside one of 16: the pages of a map that are not given back would show."""
+    peaks, sizes = [], (16, 128)
+    for mebibytes in sizes:
+        rows, source = mebibytes << 9, tmp_path / f"{mebibytes}.safetensors"
+        header = {"w_blocks": ("U8", (rows, 128, 16), rows * 2048), "w_scales": ("U8", (rows, 128), rows * 128)}
+        with written(source, header, {}):
+            pass  # of zeros
+        command = [sys.executable, "-c", PROGRAM, str(source), str(tmp_path / "y.safetensors"), layout]
+        peaks.append(int(subprocess.run(command, capture_output=True, text=True, check=True).stdout) / 1024)
+    assert peaks[1] - peaks[0] < (sizes[1] - sizes[0]) / 5, f"{peaks} MiB"
