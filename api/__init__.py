@@ -18,62 +18,11 @@ from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # that of typing, whose import takes longer than all the rest
-if TYPE_CHECKING:
-    from .interface import (
-        CastingRules,
-        DecodingRules,
-        Quantized,
-        Rules,
-        cast,
-        dequantize,
-        emit,
-        explore,
-        formats,
-        identify,
-        identify_file,
-        inspect_file,
-        load,
-        pack,
-        profiles,
-        prove,
-        quantize,
-        save,
-        synth,
-        uncast,
-        unpack,
-        verify,
-        verilate,
-    )
+with open(f"{__file__}i", encoding="utf-8") as stub:
+    PUBLIC = {words[5]: (words[1], words[3]) for words in map(str.split, stub) if words[:1] == ["from"]}
+"""The module of each public name, and its name there."""
 
-    __version__: str
-
-__all__ = [
-    "CastingRules",
-    "DecodingRules",
-    "Quantized",
-    "Rules",
-    "__version__",
-    "cast",
-    "dequantize",
-    "emit",
-    "explore",
-    "formats",
-    "identify",
-    "identify_file",
-    "inspect_file",
-    "load",
-    "pack",
-    "profiles",
-    "prove",
-    "quantize",
-    "save",
-    "synth",
-    "uncast",
-    "unpack",
-    "verify",
-    "verilate",
-]
+__all__ = [*PUBLIC, "__version__"]
 
 
 def __getattr__(name: str) -> object:
@@ -81,9 +30,10 @@ def __getattr__(name: str) -> object:
         from importlib.metadata import version
 
         return version("mxcast")
-    if name not in __all__:
+    if name not in PUBLIC:
         raise AttributeError(f"module 'mxcast' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(".interface", __name__), name)
+    module, defined = PUBLIC[name]
+    value = globals()[name] = getattr(import_module(module, __name__), defined)
     return value
 
 

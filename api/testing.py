@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Unpack
 
-from .interface import identify
+from .identification import identify
 from .spec.profiles.resolve import OperationFields
 
 

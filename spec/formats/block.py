@@ -6,6 +6,7 @@ What an operation cannot work on it refuses when it is made; nothing is refused 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 from ..catalogue import Rule, excerpt
@@ -68,7 +69,7 @@ class BlockFormat:
         if not self.shape or not all(type(size) is int and size > 0 for size in self.shape):
             raise ValueError(f"the shape of a block must be positive integers, not {self.shape}")
 
-    @property
+    @cached_property
     def block_size(self) -> int:
         """Elements of a block."""
         return prod(self.shape)

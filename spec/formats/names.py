@@ -184,9 +184,9 @@ def named_blocks() -> dict[str, BlockFormat]:
 def format_fields(format: NumberFormat) -> dict[str, object]:
     """The fields of a format as plain strings and numbers, but for where it was published."""
     fields = {
-        name: value if isinstance(value, int) else str(value)
-        for name, value in vars(format).items()
-        if name != "source"
+        one.name: value if isinstance(value := getattr(format, one.name), int) else str(value)
+        for one in dataclasses.fields(format)
+        if one.name != "source"
     }
     return {"kind": str(format.kind), **fields}
 

@@ -10,6 +10,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar, Literal, NamedTuple
 
 from ..catalogue import Rule, excerpt
@@ -118,28 +119,28 @@ class FloatFormat:
             self.max_code >> self.man_bits > 0, f"{self.name} has no normal number: its top exponent field is special"
         )
 
-    @property
+    @cached_property
     def bits(self) -> int:
         """Width of a code, sign included."""
         return self.signed + self.exp_bits + self.man_bits
 
-    @property
+    @cached_property
     def sign_mask(self) -> int:
         """The sign bit; 0 where there is none."""
         return self.signed << (self.bits - 1)
 
-    @property
+    @cached_property
     def magnitude_mask(self) -> int:
         return (1 << (self.exp_bits + self.man_bits)) - 1
 
-    @property
+    @cached_property
     def max_code(self) -> int:
         """Code of the largest finite number."""
         if self.specials is SpecialCodes.IEEE:
             return self.inf_field - 1
         return self.magnitude_mask - (self.specials is SpecialCodes.NAN_ONLY)
 
-    @property
+    @cached_property
     def nan_code(self) -> int | None:
         """The NaN whose bits but the sign are ones or, under `SpecialCodes.FNUZ`, that of negative zero; None if every
         code is a number.
@@ -148,51 +149,51 @@ class FloatFormat:
             return self.sign_mask
         return None if self.specials is SpecialCodes.NONE else self.magnitude_mask
 
-    @property
+    @cached_property
     def inf_code(self) -> int | None:
         """Positive infinity, or None where the format has none."""
         return self.inf_field if self.specials is SpecialCodes.IEEE else None
 
-    @property
+    @cached_property
     def inf_field(self) -> int:
         """The top exponent field with the fraction 0, whatever it means."""
         return ((1 << self.exp_bits) - 1) << self.man_bits
 
-    @property
+    @cached_property
     def emin(self) -> int:
         """Unbiased exponent of the smallest normal number, which subnormals share."""
         return self.subnormals - self.bias
 
-    @property
+    @cached_property
     def emax(self) -> int:
         """Unbiased exponent of the largest finite number."""
         return (self.max_code >> self.man_bits) - self.bias
 
-    @property
+    @cached_property
     def max_value(self) -> Fraction:
         return self.decode(self.max_code).magnitude
 
-    @property
+    @cached_property
     def fraction_bits(self) -> int:
         """Fraction bits of a number in the top binade."""
         return self.man_bits
 
-    @property
+    @cached_property
     def lowest_exponent(self) -> int:
         """Unbiased exponent of the last place of the smallest numbers."""
         return self.emin - self.man_bits
 
-    @property
+    @cached_property
     def signed_zero(self) -> bool:
         """Are there two zeros?"""
         return self.signed and self.subnormals and self.specials is not SpecialCodes.FNUZ
 
-    @property
+    @cached_property
     def fields(self) -> tuple[int, ...]:
         """Widths of sign, exponent field and fraction, those that there are."""
         return tuple(width for width in (int(self.signed), self.exp_bits, self.man_bits) if width)
 
-    @property
+    @cached_property
     def is_power_of_two(self) -> bool:
         """Is every number a power of two?"""
         return self.man_bits == 0 and not self.subnormals
@@ -253,67 +254,67 @@ class FixedFormat:
             f"{self.bits} bits hold the integers {least} to {most}, not {self.lowest} to {self.highest}",
         )
 
-    @property
+    @cached_property
     def is_symmetric(self) -> bool:
         """Has every number its negative?"""
         return self.lowest == -self.highest
 
-    @property
+    @cached_property
     def sign_mask(self) -> int:
         return 1 << (self.bits - 1)
 
-    @property
+    @cached_property
     def max_code(self) -> int:
         """Code of the largest number."""
         return self.highest
 
-    @property
+    @cached_property
     def max_value(self) -> Fraction:
         return Fraction(self.highest, 1 << self.frac_bits)
 
-    @property
+    @cached_property
     def emax(self) -> int:
         """Unbiased exponent of the largest number."""
         return self.highest.bit_length() - 1 - self.frac_bits
 
-    @property
+    @cached_property
     def fraction_bits(self) -> int:
         """Fraction bits of a number in the top binade, below its leading one."""
         return self.highest.bit_length() - 1
 
-    @property
+    @cached_property
     def lowest_exponent(self) -> int:
         """Unbiased exponent of the last place."""
         return -self.frac_bits
 
-    @property
+    @cached_property
     def emin(self) -> int:
         """That of the largest number: numbers below its binade have fewer places."""
         return self.emax
 
-    @property
+    @cached_property
     def signed_zero(self) -> bool:
         return self.negatives is Negatives.SIGN_MAGNITUDE
 
-    @property
+    @cached_property
     def fields(self) -> tuple[int, ...]:
         """Widths of sign and integer."""
         return 1, self.bits - 1
 
-    @property
+    @cached_property
     def bias(self) -> int:
         """0: a fixed-point element has no exponent field (the FPGA paper's one-bit exponent, 2**0 - 1)."""
         return 0
 
-    @property
+    @cached_property
     def nan_code(self) -> None:
         return None
 
-    @property
+    @cached_property
     def inf_code(self) -> None:
         return None
 
-    @property
+    @cached_property
     def is_power_of_two(self) -> bool:
         return False
 

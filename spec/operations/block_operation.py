@@ -6,6 +6,7 @@ import dataclasses
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Container, Mapping
+from functools import cached_property
 from operator import index
 from typing import Any, ClassVar, Self
 
@@ -70,7 +71,7 @@ class BlockOperation(Operation):
     def _size_sentence(cls, size: object) -> str:
         return f"block_size must be {cls.SIZES_IN_WORDS}, not {excerpt(size)}"
 
-    @property
+    @cached_property
     def block_size(self) -> int:
         return self.block.block_size
 

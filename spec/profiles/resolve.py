@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar, Unpack
 
 from ..catalogue import known_name
@@ -686,7 +687,15 @@ def under(operation: type[Made], block: Any, profile: str | None, fields: Mappin
     if isinstance(block, operation):
         if profile is not None:
             raise TypeError("an operation says all its rules: a profile cannot be given beside it")
-        return block.replaced(**fields)
+        return block.replaced(**fields) if fields else block
+    try:
+        return resolved(operation, block, profile, **fields)
+    except TypeError:  # an argument has no hash, or the error is raised again
+        return resolved.__wrapped__(operation, block, profile, **fields)
+
+
+@lru_cache(maxsize=256, typed=True)
+def resolved(operation: Any, block: Any, profile: str | None, **fields: Any) -> Any:
     known = PROFILES_OF[operation.name]
     profile = profile_named(operation.name, next(iter(known)) if profile is None else profile)
     chosen, blocks = known[profile], block_format(block)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mxcast
-from mxcast import interface
+from mxcast import hardware
 from mxcast.hdl import AnyBuildFields, AnyFields, cast_config, converter_config, decoder_config
 from mxcast.models import quantize
 
@@ -60,7 +60,7 @@ def test_the_hardware(tmp_path):
     # the target that is chosen without one takes ten times as long
     result = mxcast.synth("e2m1", "lut4", stages=False, **SMALL)
     assert result.config == converter_config("e2m1", target="generic", **SMALL)
-    assert inspect.signature(interface.synth).parameters["target"].default == "xcu"
+    assert inspect.signature(hardware.synth).parameters["target"].default == "xcu"
 
 
 def test_a_type_checker_knows_the_fields_of_every_operation():

@@ -33,7 +33,10 @@ def modules() -> list[str]:
             package.__name__,
             *(info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")),
         ]
-    return sorted({"mxcast", "mxcast.interface", *found} - EXCLUDED)
+    return sorted(
+        {"mxcast", *(f"mxcast.{name}" for name in ("arrays", "hardware", "identification", "testing")), *found}
+        - EXCLUDED
+    )
 
 
 def examples(module: str) -> list[doctest.DocTest]:

@@ -49,6 +49,7 @@ from mxcast.spec import (
 )
 from mxcast.spec.formats.names import named_blocks
 from mxcast.spec.formats.number import OTHER_ELEMENTS
+from mxcast.spec.profiles.resolve import resolved
 
 F = Fraction
 
@@ -637,12 +638,14 @@ def test_keyword_only(kind):
         kind("t", 8, 6, True, "a test")
 
 
-def test_a_format_with_a_name_of_its_own_is_one_entry(monkeypatch):
+def test_a_format_with_a_name_of_its_own_is_one_entry(monkeypatch, request):
     """It is found by its name, reads itself again, and two that differ are two configurations."""
+    request.addfinalizer(resolved.cache_clear)
     ids, without = set(), named_blocks()
     for bias in (10, 11):
         own = FloatFormat(name="own", exp_bits=4, man_bits=3, bias=bias, specials=SpecialCodes.NAN_ONLY, source="here")
         monkeypatch.setitem(OTHER_ELEMENTS, "own", own)
+        resolved.cache_clear()
         rules = numerics("own", "nvidia")
         assert rules.block.element is own and block_format("mxfp8_own").element is own
         assert Encode.from_dict(rules.to_dict()) == rules and rules.identity()["formats"]["element"]["bias"] == bias

@@ -1,7 +1,7 @@
-"""The stable interface: one function for each thing that the package does, with formats and rules by name.
+"""Hardware: `emit`, `verilate`, `verify`, `prove`, `synth` and `explore` of the stable interface.
 
 A converter is given as a format by its long or short name (``mxfp8_e4m3``, ``e4m3``; with commas for a converter with
-modes), a profile and any `Rules` that differ from it. What the functions return is described where it is made.
+modes), a profile and any `Rules` that differ from it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from .hdl import (
     Nvfp4Config,
     Nvfp4DecoderConfig,
     configuration,
-    converter_config,
 )
 from .hdl import CastHardwareFields as CastingRules
 from .hdl import ConverterFields as Rules
@@ -31,27 +30,12 @@ from .hdl import HadamardFields as HadamardRules
 from .hdl import Nvfp4DecoderFields as Nvfp4DecodingRules
 from .hdl import Nvfp4HardwareFields as Nvfp4Rules
 from .hdl.emission.designs import design_of
-from .models import cast, uncast
-from .models.arrays.block_array import Quantized
-from .models.arrays.packing import pack, unpack
-from .models.fast.decode import dequantize
-from .models.fast.encode import Random
-from .models.fast.encode import quantize as _quantize
-from .models.fast.nvfp4_encode import TensorAmax, quantize_nvfp4
-from .spec import PROFILES as profiles
-from .spec import Hadamard, Nvfp4Decode, Nvfp4Encode, Nvfp4Fields, is_nvfp4
+from .spec import Hadamard, Nvfp4Decode, Nvfp4Encode
 from .spec.catalogue import known_name
-from .spec.formats.names import named_blocks
-from .spec.profiles.resolve import OperationFields
-from .tensors.convert.saved import load, save
-from .tensors.inspect.inspection import inspect_file
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import DTypeLike
 
-    from .conformance.identify.outcome import Identification
-    from .conformance.pairs import OfPairs
     from .explore import Explored, Lists
     from .hdl import AnyFormat, Format
     from .proof import Proof
@@ -67,32 +51,6 @@ if TYPE_CHECKING:
     from .sim.run.verilated import AnyVerilated
     from .synth import Synthesis
 
-__all__ = [
-    "CastingRules",
-    "DecodingRules",
-    "Quantized",
-    "Rules",
-    "cast",
-    "dequantize",
-    "emit",
-    "explore",
-    "formats",
-    "identify",
-    "identify_file",
-    "inspect_file",
-    "load",
-    "pack",
-    "profiles",
-    "prove",
-    "quantize",
-    "save",
-    "synth",
-    "uncast",
-    "unpack",
-    "verify",
-    "verilate",
-]
-
 
 class BuildRules(AnyBuildFields, ConstraintFields, total=False):
     """Those of `AnyBuildFields`, and ``latency`` or ``frequency_mhz``, which choose ``registered_after``."""
@@ -100,91 +58,6 @@ class BuildRules(AnyBuildFields, ConstraintFields, total=False):
 
 class HardwareRules(AnyFields, ConstraintFields, total=False):
     """Those of `AnyFields`, and ``latency`` or ``frequency_mhz``, which choose ``registered_after``."""
-
-
-class QuantizingRules(Rules, Nvfp4Fields, total=False):
-    """Those of `Rules`, and of formats with a scale of the tensor (`spec.Nvfp4Fields`)."""
-
-
-formats = named_blocks()
-"""The block formats of the catalogue by name. Names spell many more: ``e3m3``, ``int4``."""
-
-
-def quantize(
-    x: object,
-    format: Format | Nvfp4Encode,
-    profile: str | None = None,
-    *,
-    tensor_amax: TensorAmax = None,
-    row_scaled: bool = False,
-    axis: int = -1,
-    pad: bool = False,
-    random: Random = None,
-    dtype: DTypeLike | None = None,
-    jobs: int = 1,
-    **rules: Unpack[QuantizingRules],
-) -> Quantized:
-    """Quantize an array into blocks along an axis, by the golden model.
-
-    Parameters
-    ----------
-    x : array of float32, float16 or bfloat16, or anything on the CPU that gives one by DLPack or ``__array__``
-    format, profile, rules : the converter; the profile is ``ocp`` unless given, and of ``nvfp4`` ``nvfp4_te``
-    tensor_amax : of ``nvfp4``, the largest magnitude of the tensor, or a function that gives it of that of ``x``; that
-        of ``x`` unless given
-    row_scaled : of ``nvfp4``, whether every line along the axis has a scale in place of the tensor
-    axis : the axis that is cut into blocks, a multiple of the block size long unless ``pad``
-    pad : complete the last block of each row with zeros
-    random : random bits for each element under the rounding ``sr``, or a generator, of NumPy or PyTorch, that draws
-        them
-    dtype : float32 or float16: round to it first, as float64, integers and lists must be
-    jobs : threads that share the blocks; the bits are the same
-
-    Returns
-    -------
-    Quantized
-        ``scales`` (..., n / block_size) uint8 and ``codes`` (..., n) uint8, or uint16 above eight bits; of ``nvfp4``
-        also ``tensor_scale`` float32
-
-    Raises
-    ------
-    TypeError
-        for other dtypes, masked arrays, and tensors on a GPU or with a gradient
-    ValueError
-        for an incomplete block, an unknown name, a converter with modes, random bits that the rounding does not take,
-        and a largest magnitude of the tensor that is none or has no use
-    RuntimeError
-        where this thread flushes subnormal numbers to zero
-
-    >>> import numpy as np
-    >>> q = quantize(np.linspace(-2, 2, 32, dtype=np.float32), "e2m1", profile="ocp")
-    >>> q.scales.tolist(), q.codes[:4].tolist()
-    ([126], [14, 14, 13, 13])
-    """
-    given: Any = rules  # of the one or the other; an unknown one is refused
-    if is_nvfp4(format):
-        chosen: Any = format
-        return quantize_nvfp4(
-            x,
-            chosen,
-            profile,
-            tensor_amax=tensor_amax,
-            row_scaled=row_scaled,
-            axis=axis,
-            pad=pad,
-            random=random,
-            dtype=dtype,
-            jobs=jobs,
-            **given,
-        )
-    config = converter_config(format, profile, **given)  # type: ignore[arg-type]  # no Nvfp4Encode
-    if config.alternatives:
-        raise ValueError("quantize takes one format and one scale rule")
-    if tensor_amax is not None or row_scaled:
-        raise ValueError(
-            f"{config.numerics.block.name} has no scale of the tensor: leave out tensor_amax and row_scaled"
-        )
-    return _quantize(x, config.numerics, axis=axis, pad=pad, random=random, dtype=dtype, jobs=jobs)
 
 
 @overload
@@ -275,117 +148,6 @@ def _configured(op: str, format: Any, profile: str | None, rules: Mapping[str, A
     from .synth import constrained
 
     return constrained(config, asked)
-
-
-def identify(
-    function: Callable | str,
-    format: str,
-    *,
-    profile: str | None = None,
-    op: str = "encode",
-    nan_codes_free: bool = False,
-    samples: int = 0,
-    blocks: int = 20_000,
-    seed: int = 0,
-    progress: Callable[[str], None] | None = None,
-    **rules: Unpack[OperationFields],
-) -> Identification:
-    """Find the rules that somebody's converter follows.
-
-    Parameters
-    ----------
-    function : a function on arrays, or a text that names one, as ``mxcast identify`` takes it. An encoder is called
-        with numbers (n, block_size), float32 or, from FP16, float16, and returns scales (n,) and codes
-        (n, block_size), or numbers like those; of ``nvfp4`` with all blocks of a tensor, (n, 16). A decoder is called
-        with scales (n,) and codes (n, block_size), uint8; a cast with numbers (n,). Under ``rounding="sr"`` it is
-        called with random bits too, uint16, an integer for each element.
-    format : the block format, or that of a cast
-    profile : the rules that it is to follow, where there are some
-    op : ``encode``, ``decode`` or ``cast``
-    nan_codes_free : codes under a scale that is NaN may be anything
-    samples : calls with the same blocks, by whose distribution a function is judged that is random; 10,000 show a bias
-        of a thirtieth of a step
-    blocks, seed : random blocks, beside directed ones and 10,000 of N(0,1)
-    progress : is called with what is done
-    rules : fields that replace those of the profile, such as ``source``
-
-    Returns
-    -------
-    Identification
-        ``verdict`` (follows, differs, unknown), ``names`` of what it follows, ``witness`` in words, and more
-
-    Raises
-    ------
-    ValueError
-        for an unknown name, a function that is not there or raises, and results that cannot be read
-    """
-    from .conformance.identify.identify import identify
-    from .conformance.subject.locate import located
-    from .spec.profiles.resolve import operation_of
-
-    operation = operation_of(op, format, profile, **rules)
-    name = function if isinstance(function, str) else getattr(function, "__qualname__", "the function")
-    return identify(
-        located(function, operation) if isinstance(function, str) else function,
-        operation,
-        expected=profile is not None,
-        nan_codes_free=nan_codes_free,
-        samples=samples,
-        seed=seed,
-        blocks=blocks,
-        name=name,
-        progress=progress,
-    )
-
-
-def identify_file(
-    numbers: Path | str,
-    quantized: Path | str,
-    format: str | None = None,
-    *,
-    stored_as: str | None = None,
-    profile: str | None = None,
-    nan_codes_free: bool = False,
-    progress: Callable[[str], None] | None = None,
-    **rules: Unpack[OperationFields],
-) -> OfPairs:
-    """Find the rules that made a file of quantized tensors of a file of numbers.
-
-    Parameters
-    ----------
-    numbers : `.safetensors`, `.npy`, `.npz`, `.gguf` or `.onnx`, with tensors of F32, F16 or BF16
-    quantized : a file that ``mxcast inspect`` reads, with the same tensors
-    format : the block format that is compared, where the file has several
-    stored_as : the layout of the file, where several fit
-    profile : the rules that it is to follow, where there are some
-    nan_codes_free : codes under a scale that is NaN may be anything
-    progress : is called with what is done
-    rules : fields that replace those of the profile
-
-    Returns
-    -------
-    OfPairs
-        ``verdict``, ``names``, ``witness`` in words, the blocks of each tensor that differ, and more
-
-    Raises
-    ------
-    ValueError
-        for damaged files, layouts that cannot be told apart, and tensors that one of the files lacks
-    OSError
-        in the words of the system
-    """
-    from .conformance.pairs import identify_pairs
-    from .tensors.convert.pairs import pairs, rules_of
-
-    paired = pairs(numbers, quantized, stored_as, format)
-    return identify_pairs(
-        paired,
-        rules_of(paired, profile, **rules),
-        expected=profile is not None,
-        nan_codes_free=nan_codes_free,
-        name=Path(quantized).name,
-        progress=progress,
-    )
 
 
 def emit(
