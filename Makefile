@@ -14,11 +14,12 @@ JOBS   ?= 3
 demo: $(READY)
 	$(BIN)/python examples/demo.py
 
-# Lint, layout and types of the code.
+# Lint, layout, types and sentences of the code.
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python tests/house/check_types.py
+	$(BIN)/python tests/house/check_words.py
 
 # Every kind of check; what is more of the same is marked slow.
 test: $(READY)
