@@ -20,8 +20,8 @@ from .models.arrays.packing import unpack as unpack
 from .models.fast.cast import cast as cast
 from .models.fast.cast import uncast as uncast
 from .models.fast.decode import dequantize as dequantize
-from .tensors.convert.saved import load as load
-from .tensors.convert.saved import save as save
+from .tensors.convert.save_load import load as load
+from .tensors.convert.save_load import save as save
 from .tensors.inspect.inspection import inspect_file as inspect_file
 
 __version__: str

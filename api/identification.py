@@ -111,7 +111,7 @@ def identify_file(
         in the words of the system
     """
     from .conformance.pairs import identify_pairs
-    from .tensors.convert.pairs import pairs, rules_of
+    from .tensors.inspect.paired_files import pairs, rules_of
 
     paired = pairs(numbers, quantized, stored_as, format)
     return identify_pairs(

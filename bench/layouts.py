@@ -35,10 +35,10 @@ from mxcast.spec import Convention
 from mxcast.spec.layouts.catalogue import LAYOUTS, Layout
 from mxcast.spec.profiles.resolve import library_profile
 from mxcast.tensors.containers.containers import read, written
-from mxcast.tensors.containers.native import NATIVE, dialect_of
+from mxcast.tensors.containers.native_types import NATIVE, dialect_of
 from mxcast.tensors.convert.repacking import dequantize_layout, quantize_layout, repack_file
-from mxcast.tensors.layouts.metadata import widest_first
-from mxcast.tensors.layouts.remarks import remarks
+from mxcast.tensors.layouts.library_metadata import remarks
+from mxcast.tensors.layouts.own_metadata import widest_first
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "records" / "layouts.json"

@@ -131,7 +131,7 @@ def quantize(
     stands as a library has it. IN may be a folder with the shards of a model; OUT is a new one then.
     """
     output = Output(json, quiet, verbose)
-    from ...tensors.containers.native import dialect_of
+    from ...tensors.containers.native_types import dialect_of
 
     usage = f"quantize {source} {target} --format {{}}"
     run = _run(source, scheduler, jobs)

@@ -149,7 +149,7 @@ def _of_files(
     output: Output,
 ) -> OfPairs:
     from ...conformance.pairs import identify_pairs
-    from ...tensors.convert.pairs import pairs, rules_of
+    from ...tensors.inspect.paired_files import pairs, rules_of
 
     name, fields = _rules(profile, set)
     with output.steps(f"identifying {quantized.name}") as progress:

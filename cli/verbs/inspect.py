@@ -51,7 +51,7 @@ def inspect(
     Exit code 1 with suspicions, 4 where several layouts fit that read other numbers: nothing is guessed.
     """
     output = Output(json, quiet, verbose)
-    from ...tensors.checkpoint.folders import left_out
+    from ...tensors.checkpoint.model_folder import left_out
     from ...tensors.inspect.inspection import inspect_file
 
     if report is not None:

@@ -26,12 +26,12 @@ from ..convert.files import asked_for, quantizable
 from ..convert.quantized_source import QuantizedSource, arrays_of
 from ..convert.repacking import layouts_after
 from ..layouts.experts import Experts, has_experts
-from ..layouts.metadata import KEY, about
+from ..layouts.own_metadata import KEY, about
 from ..unrecognised.arrays import check_numbers
 from ..unrecognised.named_arrays import NamedArrays
 from .config_writers import configured
-from .folders import INDEX, Checkpoint
 from .model_config import CONFIG, HF_QUANT_CONFIG, groups_in
+from .model_folder import INDEX, Checkpoint
 from .shard_jobs import Job, Run
 from .unfinished_model import UnfinishedModel
 

@@ -26,7 +26,7 @@ from ..convert.quantized_source import QuantizedSource
 from ..convert.repacking import converted, quantize_layout, repack_file
 from ..convert.transposing import transposed
 from ..unrecognised.named_arrays import NamedArrays
-from .folders import Checkpoint
+from .model_folder import Checkpoint
 
 
 @dataclass(frozen=True, kw_only=True)

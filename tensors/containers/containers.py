@@ -12,11 +12,11 @@ import numpy as np
 
 from ...host.files import begin, regular, replaced
 from ...host.unfinished import Journal, resumable
+from .contents import Contents, Header, Write
 from .gguf import gguf_header, read_gguf
 from .npy import npy_header, npz_arrays, read_npy, read_npz, write_npz
 from .onnx_model import check_onnx, read_onnx, write_onnx
 from .safetensors import read_safetensors, safetensors_header
-from .stored import Contents, Header, Write
 
 
 def read(path: Path) -> Contents:

@@ -23,7 +23,7 @@ import numpy as np
 
 from ...host.files import parsed_json
 from ...spec.catalogue import excerpt
-from .stored import DTYPES, Contents, Header, Stored, whole
+from .contents import DTYPES, Contents, Header, Stored, whole
 
 MAGIC, VERSIONS = b"GGUF", (2, 3)
 ALIGNMENT, ALIGNMENT_KEY = 32, "general.alignment"

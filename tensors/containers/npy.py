@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from .stored import DTYPES, NAMES, Contents, Header, Stored, whole
+from .contents import DTYPES, NAMES, Contents, Header, Stored, whole
 
 HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ...host.errors import ToolMissing
+from .contents import DTYPES, Contents, Header, Stored, whole
 from .safetensors import BITS
-from .stored import DTYPES, Contents, Header, Stored, whole
 
 TYPES = {
     "BOOL": "BOOL",

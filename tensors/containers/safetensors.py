@@ -17,7 +17,7 @@ import numpy as np
 
 from ...host.files import parsed_json
 from ...spec.catalogue import excerpt
-from .stored import DTYPES, Contents, Header, Stored, whole
+from .contents import DTYPES, Contents, Header, Stored, whole
 
 METADATA = "__metadata__"
 """The key of a header that names no tensor."""

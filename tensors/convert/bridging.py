@@ -11,8 +11,8 @@ from ...models.arrays.bridge import bridged_block, largest_exponent
 from ...models.arrays.layout_parts import Box, boxes
 from ...spec import BlockFormat
 from ...spec.formats.names import block_format
-from ..layouts.scaled import ScaledTensor
-from ..layouts.sources import StoredTensor
+from ..layouts.scaled_tensor import ScaledTensor
+from ..layouts.stored_tensors import StoredTensor
 from .conversions import PART
 
 

@@ -15,11 +15,11 @@ from ...models.arrays.packing import check_fit, stored_dtype, stored_tensor_scal
 from ...spec import layout_named
 from ...spec.layouts.catalogue import Layout
 from ...spec.layouts.scaled import AnyLayout, layouts_of
-from ..containers.native import native_type
-from ..containers.stored import Write
-from ..layouts.remarks import mark
-from ..layouts.scaled import ScaledTensor
-from ..layouts.sources import StoredTensor
+from ..containers.contents import Write
+from ..containers.native_types import native_type
+from ..layouts.library_metadata import mark
+from ..layouts.scaled_tensor import ScaledTensor
+from ..layouts.stored_tensors import StoredTensor
 from .not_finite import NotFinite, not_finite
 
 PART = 1 << 20

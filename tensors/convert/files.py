@@ -20,11 +20,11 @@ from ...spec import FP32, BlockFormat, BlockOperation, Encode, EncodeFields, Nvf
 from ...spec import encoding as resolve
 from ...spec.catalogue import cut, excerpt
 from ..containers.containers import Writer, read, written
-from ..containers.stored import CONVERTED, NAMES, Contents, Stored
-from ..layouts.metadata import KEY, about, described, layout_of, part_layout, part_names, stored_parts
+from ..containers.contents import CONVERTED, NAMES, Contents, Stored
+from ..layouts.own_metadata import KEY, about, described, layout_of, part_layout, part_names, stored_parts
 from ..unrecognised.arrays import check_numbers
 from .not_finite import NotFinite
-from .parts import dequantize_tile, largest_magnitude, quantize_tile
+from .tile_conversion import dequantize_tile, largest_magnitude, quantize_tile
 from .tiles import CHUNK, Tile, float_blocks, tiles
 
 SOURCES = (".npy", ".npz", ".safetensors")

@@ -10,14 +10,14 @@ from pathlib import Path
 from ...spec import BlockFormat
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout, layouts_of
 from ..containers.containers import read
-from ..containers.native import NATIVE, is_native
-from ..containers.stored import Contents
+from ..containers.contents import Contents
+from ..containers.native_types import NATIVE, is_native
+from ..layouts.declarations import MARKS
 from ..layouts.given_layouts import GivenLayouts
-from ..layouts.marks import MARKS
-from ..layouts.metadata import KEY, about, part_names
-from ..layouts.remarks import layouts_said, marks_of
-from ..layouts.scaled import ScaledTensor
-from ..layouts.sources import LaidTensor, OwnTensor, StoredTensor
+from ..layouts.library_metadata import layouts_said, marks_of
+from ..layouts.own_metadata import KEY, about, part_names
+from ..layouts.scaled_tensor import ScaledTensor
+from ..layouts.stored_tensors import LaidTensor, OwnTensor, StoredTensor
 from ..unrecognised.arrays import NOT_READ, more_than_codes, unrecognised
 from ..unrecognised.named_arrays import NamedArrays
 from ..unrecognised.suggestions import suggestions

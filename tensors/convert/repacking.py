@@ -17,12 +17,12 @@ from ...spec.catalogue import known_name
 from ...spec.layouts.scaled import SCALED_LAYOUTS, AnyLayout
 from ..containers.containers import written
 from ..containers.gguf import without_types
-from ..containers.native import NATIVE
+from ..containers.native_types import NATIVE
 from ..layouts.experts import Experts, arranged
-from ..layouts.metadata import KEY, widest_first
-from ..layouts.remarks import remarks
-from ..layouts.scaled import ScaledTensor
-from ..layouts.sources import StoredTensor
+from ..layouts.library_metadata import remarks
+from ..layouts.own_metadata import KEY, widest_first
+from ..layouts.scaled_tensor import ScaledTensor
+from ..layouts.stored_tensors import StoredTensor
 from ..unrecognised.named_arrays import NamedArrays
 from .bridging import BridgedTensor, OtherBlock
 from .conversions import Conversion, Dequantized, MadeArray, Placed, Repacked, parts_of, put

@@ -6,9 +6,9 @@ import numpy as np
 
 from ...models.arrays.layout_parts import Box
 from ...spec.layouts.scaled import SCALED_LAYOUTS, ScaledLayout, scales_shape
-from ..containers.stored import taken
-from ..layouts.remarks import mark
-from ..layouts.scaled import ScaledTensor
+from ..containers.contents import taken
+from ..layouts.library_metadata import mark
+from ..layouts.scaled_tensor import ScaledTensor
 from .conversions import MadeArray, Placed
 from .not_finite import NotFinite
 

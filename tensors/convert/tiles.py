@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...models.arrays.source import widen
-from ..containers.stored import Stored
+from ..containers.contents import Stored
 
 CHUNK = 1 << 18
 """Elements at a time: enough to hide what a tile costs, few enough for the caches."""

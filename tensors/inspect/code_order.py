@@ -16,9 +16,9 @@ import numpy as np
 from ...models.arrays.packing import PACKINGS
 from ...models.arrays.source import widen
 from ...spec.layouts.catalogue import PACKED_BITS, Packing
-from ..containers.stored import CONVERTED, Stored
-from ..convert.tally import LONGEST, Profile
+from ..containers.contents import CONVERTED, Stored
 from .judging import Judged, Kind, Suspicion
+from .tally import LONGEST, Profile
 
 FOUR_BITS = tuple(packing for packing, bits in PACKED_BITS.items() if bits == (4,))
 SURE, LITTLE = 7.0, 4.0

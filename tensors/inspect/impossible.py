@@ -9,7 +9,7 @@ import numpy as np
 from ...models.arrays.block_array import code_values
 from ...models.fast.nvfp4_decode import FACTORS
 from ...spec import Convention
-from ..containers.stored import Stored
+from ..containers.contents import Stored
 from ..unrecognised.arrays import OF_ACTIVATIONS
 from .judging import Judged, Kind, Suspicion, is_plausible
 

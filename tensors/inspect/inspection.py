@@ -11,21 +11,21 @@ import numpy as np
 
 from ...spec.layouts.catalogue import Layout
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout
-from ..checkpoint.folders import shards_beside
+from ..checkpoint.model_folder import shards_beside
 from ..containers.containers import read
-from ..convert.scaled_tally import ScaledTally
-from ..convert.tally import Tally, tallied
-from ..layouts.metadata import KEY
-from ..layouts.portions import StoredBlocks
+from ..layouts.own_metadata import KEY
 from ..layouts.recognition import Reading, Recognised, recognised, recognised_in, strays
-from ..layouts.scaled import ScaledTensor
+from ..layouts.scaled_tensor import ScaledTensor
+from ..layouts.stored_blocks import StoredBlocks
 from ..unrecognised.arrays import NOT_READ, apart, more_than_codes, scales_of, unrecognised
 from ..unrecognised.named_arrays import NamedArrays
 from ..unrecognised.suggestions import suggestions
 from .code_order import suspicions_of_code_order
 from .impossible import IMPOSSIBLE, elements_in_words, of_activations
 from .judging import Judged, Kind, Suspicion
+from .scaled_tally import ScaledTally
 from .suspicions import suspicions
+from .tally import Tally, tallied
 
 COUNTED = "blocks", "codes used", "zero", "NaN", "saturated", "amax"
 """What a tensor has of each: ``zero`` and ``NaN`` are blocks, ``saturated`` are elements of the largest magnitude of

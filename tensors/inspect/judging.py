@@ -11,9 +11,9 @@ from ...models.fast.nvfp4_decode import FACTORS
 from ...spec import Convention
 from ...spec.catalogue import Rule
 from ...spec.layouts.catalogue import Layout
-from ..convert.tally import Tally
-from ..layouts.portions import StoredBlocks
 from ..layouts.recognition import Recognised
+from ..layouts.stored_blocks import StoredBlocks
+from .tally import Tally
 
 
 class Kind(Rule):

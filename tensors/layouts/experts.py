@@ -18,8 +18,8 @@ import numpy as np
 from ...models import BlockArray
 from ...models.arrays.layout_parts import Box
 from ...spec.catalogue import Rule
-from ..containers.stored import Stored
-from .sources import StoredTensor
+from ..containers.contents import Stored
+from .stored_tensors import StoredTensor
 
 Shape = tuple[int, ...]
 One = TypeVar("One", StoredTensor, Stored)

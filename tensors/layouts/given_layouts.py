@@ -13,12 +13,12 @@ from ...spec.layouts.catalogue import Layout, layout_named
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout, layouts_of
 from ..checkpoint.config_groups import Groups
 from ..checkpoint.model_config import UnknownQuantization, groups_in
-from ..containers.native import is_native, native_layouts
-from ..containers.stored import Contents, Stored
+from ..containers.contents import Contents, Stored
+from ..containers.native_types import is_native, native_layouts
 from ..unrecognised.fitting import fitting
-from ..unrecognised.strays import has_dtypes, stray_of
-from .marks import configuration
-from .remarks import layouts_said
+from ..unrecognised.incomplete_tensors import has_dtypes, stray_of
+from .declarations import configuration
+from .library_metadata import layouts_said
 from .tensor_scales import with_stored_scale
 
 

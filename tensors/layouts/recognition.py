@@ -15,16 +15,16 @@ from ...models.arrays.layout_parts import stored_shapes
 from ...spec import Encode, Nvfp4Encode
 from ...spec.layouts.catalogue import Layout, OwnLayout, Packing, Part, ScaleOrder
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout, Tile, layouts_of
-from ..checkpoint.folders import files_in, shards_beside
-from ..containers.native import is_native, native_layouts
-from ..containers.stored import Contents, Stored
+from ..checkpoint.model_folder import files_in, shards_beside
+from ..containers.contents import Contents, Stored
+from ..containers.native_types import is_native, native_layouts
 from ..unrecognised.fitting import fitting
+from ..unrecognised.incomplete_tensors import stray_of
 from ..unrecognised.named_arrays import NamedArrays
-from ..unrecognised.strays import stray_of
-from .marks import COMFY, MARKS, Marks, configuration, of_configuration
-from .metadata import KEY, about, has_tensor_scale, part_names, stored_parts
-from .remarks import layouts_said, merged
-from .sources import LaidTensor
+from .declarations import COMFY, MARKS, Marks, configuration, of_configuration
+from .library_metadata import layouts_said, merged
+from .own_metadata import KEY, about, has_tensor_scale, part_names, stored_parts
+from .stored_tensors import LaidTensor
 from .tensor_scales import with_stored_scale
 
 OWN = "mxcast"

@@ -9,7 +9,7 @@ from math import prod
 
 from ...spec import LAYOUTS
 from ...spec.layouts.catalogue import Layout
-from ..containers.stored import Stored
+from ..containers.contents import Stored
 from ..unrecognised.arrays import OF_ACTIVATIONS
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..containers.stored import Stored
+from ..containers.contents import Stored
 
 NARROW = ("F4", "F6_E2M3", "F6_E3M2", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ")
 """Dtypes of codes and scales."""

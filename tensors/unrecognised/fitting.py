@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from ...models.arrays.packing import stored_dtype
 from ...spec.layouts.catalogue import Layout, ScaleOrder
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout, Tile, fitting_tiles, grain_of
-from ..containers.stored import Stored
+from ..containers.contents import Stored
 
 
 def fitting(

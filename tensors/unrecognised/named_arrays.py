@@ -16,7 +16,7 @@ from ...spec.formats.block import BLOCK_SIZES, BLOCKS, OTHER_BLOCKS, block_name
 from ...spec.formats.number import E2M1, E2M3, E3M2, E4M3, E4M3FNUZ, E5M2, E5M2FNUZ
 from ...spec.layouts.catalogue import OwnLayout, Packing, Part
 from ...spec.layouts.scaled import AnyLayout, Grain, ScaledLayout, Tile, fitting_tiles, grain_of, tile_named
-from ..containers.stored import Contents, Stored
+from ..containers.contents import Contents, Stored
 
 DIALECT = "named"
 """The dialect of what the user names."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout
-from ..containers.stored import Stored
+from ..containers.contents import Stored
 from .arrays import INTEGERS
 from .named_arrays import BYTES, NamedPart, Reads, laid_out, options_of
 

@@ -18,7 +18,7 @@ from mxcast.tensors.convert.files import dequantize_file, quantize_file
 def test_tensors_of_a_file(tmp_path, numbers, monkeypatch, profile, chunk):
     """A tensor of many tiles has one scale."""
     monkeypatch.setattr(tiles, "CHUNK", chunk)
-    monkeypatch.setattr("mxcast.tensors.convert.parts.CHUNK", chunk)
+    monkeypatch.setattr("mxcast.tensors.convert.tile_conversion.CHUNK", chunk)
     small = np.ascontiguousarray(np.where(np.isfinite(numbers), numbers, 1).astype(np.float32)[:, :40])
     bf16 = np.linspace(-3, 3, 96).astype(ml_dtypes.bfloat16).reshape(2, 48)
     save_file({"w": small, "v": bf16, "ids": np.arange(3)}, tmp_path / "in.safetensors")

@@ -210,8 +210,8 @@ KILLED = """
 import os, signal, sys
 from mxcast.host import unfinished
 from mxcast.cli import main
-from mxcast.tensors import shard_jobs
-from tests.tensors.test_resume import here
+from mxcast.tensors.checkpoint import shard_jobs
+from tests.tensors.checkpoint.test_resume import here
 
 finish, count = unfinished.Journal.finish, 0
 

@@ -8,7 +8,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from mxcast.tensors.containers.containers import read, written
-from mxcast.tensors.containers.native import dialect_of
+from mxcast.tensors.containers.native_types import dialect_of
 from mxcast.tensors.convert import conversions
 from mxcast.tensors.convert.repacking import dequantize_layout, quantize_layout, repack_file
 

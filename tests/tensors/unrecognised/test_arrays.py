@@ -7,7 +7,7 @@ import pytest
 
 from mxcast.cli import main
 from mxcast.models import pack, quantize
-from mxcast.tensors.containers.stored import Stored
+from mxcast.tensors.containers.contents import Stored
 from mxcast.tensors.inspect.inspection import inspect_file
 from mxcast.tensors.unrecognised.suggestions import suggestions
 

@@ -16,9 +16,9 @@ from ...models.arrays.layout_parts import Box, numbers_shape, stored_boxes, stor
 from ...models.arrays.packing import read_tensor_scale, stored_dtype
 from ...spec import BlockFormat, Encode, Nvfp4Encode
 from ...spec.layouts.catalogue import Layout, Part, ScaleOrder
-from ..containers.stored import Contents, Stored, taken
-from .metadata import stored_parts
-from .remarks import shape_before
+from ..containers.contents import Contents, Stored, taken
+from .library_metadata import shape_before
+from .own_metadata import stored_parts
 
 Shape = tuple[int, ...]
 

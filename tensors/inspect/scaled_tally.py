@@ -10,9 +10,9 @@ import numpy as np
 
 from ...models.arrays.block_array import code_values
 from ...models.arrays.layout_parts import boxes
-from ..containers.stored import taken
-from ..inspect.judging import is_plausible
-from ..layouts.scaled import ScaledTensor
+from ..containers.contents import taken
+from ..layouts.scaled_tensor import ScaledTensor
+from .judging import is_plausible
 
 PART, SAMPLE = 1 << 18, 1 << 22
 """Elements of a part, and elements that are looked at unless all are asked for."""

@@ -20,12 +20,12 @@ from ...spec.formats.names import block_format
 from ...spec.layouts.catalogue import Layout
 from ...spec.layouts.scaled import ScaledLayout
 from ...spec.profiles.resolve import OperationFields
+from ..containers.block_address import few
 from ..containers.containers import read
-from ..containers.slices import few
-from ..containers.stored import CONVERTED, Contents, Stored
-from ..layouts.portions import StoredBlocks
+from ..containers.contents import CONVERTED, Contents, Stored
+from ..convert.tiles import CHUNK
 from ..layouts.recognition import Recognised, recognised
-from .tiles import CHUNK
+from ..layouts.stored_blocks import StoredBlocks
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,8 +15,8 @@ from ...spec.layouts.catalogue import Part
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout
 from ..checkpoint import model_config
 from ..checkpoint.config_groups import Groups
-from ..containers.stored import Contents
-from .remarks import layouts_said
+from ..containers.contents import Contents
+from .library_metadata import layouts_said
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,7 +35,7 @@ def read_slice(text: str, numerics: Encode) -> tuple[np.ndarray, str]:
     import numpy as np
 
     from .containers import read
-    from .stored import CONVERTED
+    from .contents import CONVERTED
 
     tensors = read(path).tensors
     if not name and len(tensors) == 1:

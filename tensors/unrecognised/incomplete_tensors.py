@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from ...spec.layouts.scaled import AnyLayout
-from ..containers.stored import Stored
+from ..containers.contents import Stored
 
 OF_ONE_BYTE = ("U8", "I8", "F8_E4M3", "F8_E8M0")
 """Dtypes of scales. Other quantizations of compressed-tensors, of integers, have some of these names too."""

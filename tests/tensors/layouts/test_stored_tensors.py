@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mxcast.spec import LAYOUTS
+from mxcast.tensors.containers.contents import Contents, Stored
 from mxcast.tensors.containers.safetensors import BITS
-from mxcast.tensors.containers.stored import Contents, Stored
 from mxcast.tensors.convert.conversions import Dequantized, parts_of
 from mxcast.tensors.convert.quantized_source import QuantizedSource
 

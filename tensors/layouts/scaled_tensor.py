@@ -13,7 +13,7 @@ from ...models.arrays.layout_parts import Box
 from ...models.arrays.source import widen
 from ...spec import E8M0
 from ...spec.layouts.scaled import ScaledLayout
-from ..containers.stored import Stored, taken
+from ..containers.contents import Stored, taken
 
 Shape = tuple[int, ...]
 

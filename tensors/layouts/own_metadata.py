@@ -15,7 +15,7 @@ from ...host.files import parsed_json
 from ...models.arrays.block_array import code_dtype
 from ...spec import Encode, Nvfp4Encode
 from ...spec.catalogue import excerpt
-from ..containers.stored import DTYPES, Contents, Header, Stored
+from ..containers.contents import DTYPES, Contents, Header, Stored
 from ..convert.tiles import codes_and_scales_shapes
 
 KEY = "mxcast"

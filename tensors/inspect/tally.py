@@ -8,7 +8,7 @@ import numpy as np
 
 from ...models.arrays.block_array import code_values
 from ...spec import BlockFormat
-from ..layouts.portions import Portion, StoredBlocks
+from ..layouts.stored_blocks import Portion, StoredBlocks
 
 LONGEST = 1 << 18
 """Lines or elements of a line of which a profile is kept."""

@@ -13,7 +13,7 @@ from ...models import BlockArray, unpack
 from ...models.arrays.block_array import code_values
 from ...models.arrays.packing import stored_dtype
 from ...spec.layouts.catalogue import Layout, Part, ScaleOrder
-from ..containers.stored import Stored
+from ..containers.contents import Stored
 
 LINES, BLOCKS = 128, 1024
 """Lines and blocks of a line in a part: whole tiles of scales, and at most 4 MB of codes."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from ...host.files import UNFINISHED, parsed_json
 from ...spec.catalogue import excerpt
 from ..containers.containers import read
-from ..containers.stored import Contents
-from ..layouts.metadata import KEY
-from ..layouts.remarks import merged
+from ..containers.contents import Contents
+from ..layouts.library_metadata import merged
+from ..layouts.own_metadata import KEY
 
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 

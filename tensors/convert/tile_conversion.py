@@ -7,8 +7,8 @@ import numpy as np
 from ...models import Quantized, Statistics, dequantize, error_statistics, quantize_blocks, quantize_nvfp4, tensor_amax
 from ...models.arrays.block_array import code_dtype
 from ...spec import BF16, Encode, Nvfp4Encode
-from ..containers.stored import Stored
-from ..layouts.metadata import Parts
+from ..containers.contents import Stored
+from ..layouts.own_metadata import Parts
 from .not_finite import NotFinite, not_finite
 from .tiles import CHUNK, Tile, complete, numbers_of
 

@@ -11,10 +11,10 @@ from ...models import Quantized
 from ...models.arrays.block_array import check_codes
 from ...spec import Encode, Nvfp4Encode, profile_of
 from ...spec.catalogue import excerpt
+from ..containers.block_address import few
 from ..containers.containers import read, written
-from ..containers.slices import few
-from ..containers.stored import DTYPES, Contents
-from ..layouts.metadata import about, code_name, described, layout_of, part_names, stored_parts
+from ..containers.contents import DTYPES, Contents
+from ..layouts.own_metadata import about, code_name, described, layout_of, part_names, stored_parts
 
 SUFFIXES = (".safetensors", ".npz")
 
