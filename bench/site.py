@@ -1,12 +1,13 @@
-"""For `make docs`: the pages that are made of the command and the catalogues, and links to what is not in docs/.
-
-Called by MkDocs (`hooks` in mkdocs.yml).
+"""Hooks of `make docs` (mkdocs.yml): pages generated from the command and the catalogues, the files of each room, and
+links that leave docs/.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -15,11 +16,12 @@ from mxcast.cli.app import app
 from mxcast.cli.examples import EXAMPLES
 from mxcast.cli.verbs.listing import NOTES, SECTIONS
 
+ROOT = Path(__file__).parents[1]
 OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+([^)]+)\)")
 
 
 def on_files(files: Any, *, config: Any) -> Any:
-    """Called by MkDocs with the files of docs/."""
+    """Add the generated pages to the files of docs/."""
     from mkdocs.structure.files import File
 
     for name, content in (("commands", commands()), ("catalogue", catalogue())):
@@ -28,15 +30,35 @@ def on_files(files: Any, *, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: object) -> str:
-    """Called by MkDocs with the text of a page.
+    """Complete a page of docs/rooms, and print a link that leaves docs/ as the path of its file.
 
     >>> on_page_markdown("see [changes](../CHANGELOG.md)", page=None)
     'see changes (`CHANGELOG.md`)'
     """
+    if page is not None and page.file.src_uri.startswith("rooms/"):
+        markdown += files(markdown)
     depth = 0 if page is None else page.file.src_uri.count("/")
     return OUTSIDE.sub(
         lambda found: found[0] if found[0].count("../") <= depth else f"{found[1]} (`{found[2]}`)", markdown
     )
+
+
+def files(page: str) -> str:
+    """A table for each folder of the rooms that the heading of a page names: its files, and what they hold."""
+    heading = page.split(":")[0]
+    rooms = [word for word in re.findall(r"\w+", heading) if (ROOT / word / "__init__.py").exists()]
+    parts = ["\n## Files"]
+    for folder in sorted({path.parent for room in rooms for path in (ROOT / room).rglob("*.py")}):
+        paths = [path for path in sorted(folder.glob("*.py")) if not path.name.startswith("__")]
+        rows = [f"| `{path.name}` | {_cell(_about(path))} |" for path in paths]
+        parts += [f"**`{folder.relative_to(ROOT)}/`**: {_about(folder / '__init__.py')}"]
+        parts += ["\n".join(["| file | |", "| --- | --- |", *rows])] if rows else []
+    return "\n\n".join(parts) + "\n"
+
+
+def _about(path: Path) -> str:
+    """The first paragraph of a module's docstring."""
+    return " ".join((ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0].split())
 
 
 def commands() -> str:

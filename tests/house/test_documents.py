@@ -19,6 +19,7 @@ from mxcast.spec import PROFILES
 from mxcast.synth import TARGETS
 
 from .test_examples import loaded
+from .test_structure import ALLOWED
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -50,6 +51,28 @@ def commands(page: Path) -> Iterator[str]:
 def test_snippets_run(page):
     failed, attempted = doctest.testfile(str(page), module_relative=False)
     assert failed == 0 and attempted >= 3
+
+
+PATH = re.compile(r"`((?:[a-z0-9_]+/)+(?:\w+\.\w+)?)`")
+
+
+@pytest.mark.parametrize("page", [ROOT / "docs/architecture.md", *ROOT.glob("docs/rooms/*.md")], ids=lambda p: p.name)
+def test_paths_of_the_architecture_exist(page):
+    found = [path for path in PATH.findall(page.read_text()) if path != "NAME/"]
+    assert found and not [path for path in found if not (ROOT / path).exists()]
+
+
+def test_every_room_has_a_page():
+    site = loaded(ROOT / "bench" / "site.py")
+    listed = "".join(site.files(page.read_text()) for page in ROOT.glob("docs/rooms/*.md"))
+    assert not [room for room in ALLOWED if room not in ("data", "records") and f"`{room}/`" not in listed]
+
+
+def test_pictures_are_current():
+    """`python bench/pictures.py` draws them."""
+    pictures = loaded(ROOT / "bench" / "pictures.py")
+    for name, draw in pictures.DRAWN.items():
+        assert (pictures.PICTURES / f"{name}.svg").read_text() == draw(), name
 
 
 def test_the_readme_is_short():
