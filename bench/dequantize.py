@@ -25,7 +25,7 @@ from library_decoders import LIBRARIES, patterns
 from quantize import seconds
 
 from mxcast.models import BlockArray, dequantize, quantize
-from mxcast.models.arrays.block_array import code_values
+from mxcast.models.arrays.codes import code_values
 from mxcast.spec import BLOCKS, BlockFormat, numerics
 
 ASIDE = "numpy_take"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mxcast.models import quantize
-from mxcast.models.arrays.block_array import code_values
+from mxcast.models.arrays.codes import code_values
 
 UP = "up.weight"
 

@@ -19,7 +19,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from mxcast.models.arrays.block_array import code_values
+from mxcast.models.arrays.codes import code_values
 from mxcast.spec import BLOCKS, block_format
 
 Decoder = Callable[[], Any]

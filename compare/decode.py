@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..models.arrays.block_array import code_dtype
+from ..models.arrays.codes import code_dtype
 from ..models.arrays.source import DTYPES
 from ..models.fast.decode import decode_blocks
 from ..spec import Decode, DecodedRounding, FloatFormat

@@ -14,7 +14,7 @@ from typing import Unpack
 
 import numpy as np
 
-from ..models.arrays.block_array import code_dtype
+from ..models.arrays.codes import code_dtype
 from ..models.arrays.source import DTYPES
 from ..models.exact.decode import OVERFLOWS, SCALE_READINGS, ZEROS, decode_block
 from ..models.exact.encode import TWO, floor_log2, product

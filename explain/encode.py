@@ -14,7 +14,7 @@ from typing import Unpack
 
 import numpy as np
 
-from ..models.arrays.block_array import code_values
+from ..models.arrays.codes import code_values
 from ..models.arrays.source import DTYPES, as_numbers, widen
 from ..models.exact.encode import decode, quantize_block, source_number, with_sign
 from ..models.fast.element import largest_value

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..host.cache import kept_result, sources
 from ..models import dequantize, error_statistics, quantize
-from ..models.arrays.block_array import as_blocks, code_values
+from ..models.arrays.block_layout import as_blocks
+from ..models.arrays.codes import code_values
 from ..models.arrays.source import DTYPES, FORMATS, INFINITY, MAGNITUDE, as_numbers, narrow, widen
 from ..models.fast.cast import cast_patterns, pattern_values
 from ..models.fast.decode import decode_blocks

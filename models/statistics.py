@@ -10,8 +10,10 @@ import numpy as np
 
 from ..spec import E8M0, FP32, Encode, NumberFormat
 from ..spec.catalogue import excerpt
-from .arrays.block_array import Quantized, as_blocks, check_codes, code_values, shortened
-from .arrays.block_layout import BlockLayout
+from .arrays.block_array import Quantized
+from .arrays.block_codes import check_codes
+from .arrays.block_layout import BlockLayout, as_blocks, shortened
+from .arrays.codes import code_values
 from .arrays.scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
 from .arrays.source import MAGNITUDE, as_numbers, widen
 from .fast.amax import block_amax

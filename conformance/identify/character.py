@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...sim.transactions import Transactions
 from ...spec import BlockOperation, Cast, NumberFormat, Role
 from ..subject.subject import Subject

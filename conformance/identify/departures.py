@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...sim.operations import golden, of
 from ...sim.transactions import Transactions
 from ...spec import Cast, Decode, Encode, Role

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...sim.operations import golden
 from ...sim.transactions import Transactions
 from ...spec import BF16, E8M0, FP16, BlockOperation, FloatFormat, Role

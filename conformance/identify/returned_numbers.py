@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...hdl.config.command import command_line
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...models.fast.decode import decode_blocks
 from ...sim.operations import golden, of
 from ...sim.transactions import Transactions

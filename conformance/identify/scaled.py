@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...models.arrays.source import DTYPES, narrow, widen
 from ...models.fast.nvfp4_encode import ORDERS
 from ...sim.transactions import Transactions

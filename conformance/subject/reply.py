@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.arrays.block_array import code_dtype, code_values
+from ...models.arrays.codes import code_dtype, code_values
 from ...spec import FP32, BlockFormat, NumberFormat
 from ...spec.catalogue import excerpt
 

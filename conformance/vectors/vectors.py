@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...models.arrays.source import narrow
 from ...sim.operations import drawn, golden, of
 from ...sim.transactions import Transactions, data_ports, word

@@ -17,7 +17,9 @@ import numpy as np
 from ...spec import E8M0, FP32, BlockFormat, Convention, NumberFormat
 from ...spec.catalogue import excerpt
 from ...spec.formats.names import block_format
-from .block_array import BlockArray, check_codes, code_dtype, code_values, numbers_of
+from .block_array import BlockArray
+from .block_codes import check_codes
+from .codes import code_dtype, code_values, numbers_of
 
 NAN = 0xFF
 """The NaN of E8M0."""

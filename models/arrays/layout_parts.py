@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 
 from ...spec.layouts.catalogue import Layout, Part, ScaleOrder
-from .block_array import axis_last
+from .block_layout import axis_last
 from .packing import cut, stored_dtype
 
 Box = tuple[slice, ...]

@@ -7,11 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...spec import NVFP4_ENCODERS, BlockFormat, Convention, Nvfp4Encode, nvfp4_encoding
+from ...spec import NVFP4_ENCODERS, BlockFormat, Convention, nvfp4_encoding
 from ...spec.catalogue import excerpt
 from ...spec.formats.names import block_format
 from ...spec.layouts.catalogue import Layout, Packing, Part, ScaleByte, ScaleOrder, ScalePlace, layout_named
-from .block_array import BlockArray, Quantized, check_codes
+from .block_array import BlockArray
+from .block_codes import check_codes
 
 DTYPES: dict[str, np.dtype] = {"I8": np.dtype("i1"), "U32": np.dtype("<u4"), "F32": np.dtype("<f4")}
 """By the name in safetensors. All others that libraries store are of eight bits."""
@@ -417,7 +418,7 @@ def stored_tensor_scale(q: BlockArray, layout: Layout) -> np.ndarray | None:
     """
     largest = Fraction(q.block.element.max_value)
     most = largest * Fraction(q.block.scale.max_value)
-    own = q.numerics.scale_max * largest if isinstance(q, Quantized) and isinstance(q.numerics, Nvfp4Encode) else most
+    own = most if q.scale_max is None else q.scale_max * largest
     g = np.asarray(1 if q.tensor_scale is None else q.tensor_scale, np.float32)
     if (q.block.convention, own) != (layout.convention, most):
         convert = np.vectorize(

@@ -9,7 +9,7 @@ from operator import index
 from typing import TypeVar
 
 from ...spec.catalogue import excerpt
-from .block_array import require_whole
+from .arguments import require_whole
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")

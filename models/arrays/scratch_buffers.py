@@ -9,7 +9,7 @@ import threading
 import numpy as np
 
 from ...spec import FP32, Encode, Kind, NumberFormat, Rounding
-from .block_array import code_dtype
+from .codes import code_dtype
 
 CHUNK = 256 * 1024
 """Elements of a chunk. Its arrays have at most 1 MiB and fit the caches; it is large enough that the overhead of a

@@ -25,11 +25,12 @@ from ...spec import (
     casting,
 )
 from ...spec.operations.ptx import is_instruction
-from ..arrays.block_array import code_values, require_range
+from ..arrays.arguments import require_range
+from ..arrays.codes import code_values
 from ..arrays.parallel import checked_jobs, in_order
 from ..arrays.scratch_buffers import CHUNK
 from ..arrays.source import DTYPES, as_numbers, require_subnormals, rounded_to, widen
-from .encode import Random, random_bits
+from .random_bits import Random, random_bits
 
 
 def cast(

@@ -26,11 +26,13 @@ from ...spec import (
     is_nvfp4,
 )
 from ...spec.catalogue import excerpt
-from ..arrays.block_array import BlockArray, as_blocks, axis_last, check_codes, code_values, numbers_of
+from ..arrays.block_codes import BlockCodes, check_codes
+from ..arrays.block_layout import as_blocks, axis_last
+from ..arrays.codes import code_values, numbers_of
 from ..arrays.parallel import checked_jobs, in_order
 from ..arrays.source import DTYPES, require_subnormals
-from .encode import Random, random_bits
 from .nvfp4_decode import dequantize_nvfp4
+from .random_bits import Random, random_bits
 
 CHUNK = 1 << 16
 """Elements of a chunk. What a chunk reads and writes fits the second-level cache beside the table of pairs, 512 KiB."""
@@ -45,7 +47,7 @@ class DequantizeFields(DecodeFields, Nvfp4DecodeFields, total=False):
 
 
 def dequantize(
-    q: BlockArray,
+    q: BlockCodes,
     profile: str | None = None,
     *,
     random: Random = None,
@@ -91,7 +93,7 @@ def dequantize(
     (np.float32(1.5), '0x3fc0')
     """
     require_subnormals()
-    if not isinstance(q, BlockArray):
+    if not isinstance(q, BlockCodes):
         raise TypeError(f"dequantize takes a BlockArray, such as quantize returns, not {excerpt(q)}")
     given: Any = rules  # of the one operation or the other; an unknown one is refused
     if is_nvfp4(q.block):
@@ -118,7 +120,7 @@ def _rules(block: BlockFormat, profile: str | None, fields: DecodeFields) -> Dec
 _kept_rules = lru_cache(maxsize=64, typed=True)(decoding)
 
 
-def decoded(q: BlockArray, rules: Decode, decode: Callable[..., None], *, random: Random = None) -> np.ndarray:
+def decoded(q: BlockCodes, rules: Decode, decode: Callable[..., None], *, random: Random = None) -> np.ndarray:
     """Have ``decode``, which has the arguments of `decode_blocks`, decode the blocks of an array of E8M0 scales, and
     shape its results like the array. Raises ValueError where the rules are of another block format.
     """
@@ -132,12 +134,12 @@ def decoded(q: BlockArray, rules: Decode, decode: Callable[..., None], *, random
     return _in_shape(y, q)
 
 
-def _flat(q: BlockArray) -> np.ndarray:
+def _flat(q: BlockCodes) -> np.ndarray:
     """The scale codes in the order of the blocks."""
     return np.ascontiguousarray(np.moveaxis(q.scales, q.axis, -1)).reshape(-1)
 
 
-def _in_shape(blocks: np.ndarray, q: BlockArray) -> np.ndarray:
+def _in_shape(blocks: np.ndarray, q: BlockCodes) -> np.ndarray:
     """Blocks (n, size) in the shape of the array, without what completed the last ones."""
     rows = blocks.reshape(axis_last(q.codes.shape, q.axis))
     return np.moveaxis(rows[..., : q.length], -1, q.axis)

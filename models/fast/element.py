@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from ...spec import Encode, EncodedZero, FixedFormat, Kind, NumberFormat, Rounding
-from ..arrays.block_array import code_values
+from ..arrays.codes import code_values
 from ..arrays.scratch_buffers import ScratchBuffers
 from .rounding import RandomBits, carries, encode_magnitudes, largest_code
 

@@ -6,10 +6,9 @@ one NumPy call on a chunk, on uint32 or float32, and on the narrow dtype of the 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -23,13 +22,15 @@ from ...spec import (
     EncodeFields,
     FloatFormat,
     NumberFormat,
-    Rule,
     Specials,
     Subnormals,
 )
 from ...spec import numerics as numerics_of
 from ...spec.catalogue import excerpt
-from ..arrays.block_array import Quantized, as_blocks, code_dtype, require_whole
+from ..arrays.arguments import require_whole
+from ..arrays.block_array import Quantized
+from ..arrays.block_layout import as_blocks
+from ..arrays.codes import code_dtype
 from ..arrays.parallel import checked_jobs, in_order
 from ..arrays.scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
 from ..arrays.source import (
@@ -37,7 +38,6 @@ from ..arrays.source import (
     MAGNITUDE,
     SIGN,
     SMALLEST_NORMAL,
-    as_array,
     as_numbers,
     require_subnormals,
     rounded_to,
@@ -45,6 +45,7 @@ from ..arrays.source import (
 )
 from .amax import block_amax
 from .element import encode
+from .random_bits import Random, random_bits
 from .scale import broadcast, scale_bytes, scale_reciprocals
 from .special import special_blocks
 
@@ -56,8 +57,6 @@ TAKEN_FOR = {
 """What a number that is zero is taken for, where that is not itself."""
 
 BlockFunction = Callable[[np.ndarray, Encode, np.ndarray, np.ndarray, np.ndarray | None], None]
-Random: TypeAlias = "np.ndarray | np.random.Generator | Any | None"
-"""Random bits; Any is a generator of PyTorch. The text is not evaluated: the import of numpy.random takes its time."""
 
 
 def quantize(
@@ -161,36 +160,6 @@ def source_numbers(x: object, source: FloatFormat, dtype: DTypeLike | None) -> n
     given = x if dtype is None else rounded_to(x, dtype)
     rounded = {FP32: "float32", FP16: "float16"}.get(source)
     return as_numbers(given, source, hint=f": dtype='{rounded}' rounds it first" if rounded else "")
-
-
-def random_bits(random: Random, shape: tuple[int, ...], bits: int, rounding: Rule) -> np.ndarray | None:
-    """``bits`` random bits for each number of an array of this shape, as a rounding takes them: uint16, or None."""
-    if bits and random is None:
-        raise ValueError(
-            "the rounding sr needs random bits: give random= an array, a numpy.random.Generator or a torch.Generator"
-        )
-    if not bits and random is not None:
-        raise ValueError(f"random bits are for the rounding sr, not for {rounding}")
-    if random is None:
-        return None
-    if isinstance(random, np.random.Generator):
-        return random.integers(0, 1 << bits, shape, np.uint16)
-    if _is_torch_generator(random):
-        torch = sys.modules["torch"]  # who has a generator of PyTorch has imported it
-        drawn = torch.randint(1 << bits, shape, generator=random, device=random.device, dtype=torch.int32)
-        return drawn.cpu().numpy().astype(np.uint16)
-    random = as_array(random, "random")
-    if random.dtype.kind not in "ui":
-        raise TypeError(f"random must be unsigned numbers, not {random.dtype}")
-    if random.shape != shape:
-        raise ValueError(f"random must have the shape of x, {shape}, not {random.shape}")
-    if random.size and (int(random.min()) < 0 or int(random.max()) >> bits):
-        raise ValueError(f"random must be numbers of {bits} bits, not {int(random.min())} to {int(random.max())}")
-    return random.astype(np.uint16)
-
-
-def _is_torch_generator(random: object) -> bool:
-    return type(random).__name__ == "Generator" and type(random).__module__.partition(".")[0] == "torch"
 
 
 def quantize_blocks(

@@ -17,12 +17,12 @@ from ...spec import (
     FloatFormat,
     Nvfp4Decode,
     Nvfp4DecodeFields,
-    Nvfp4Encode,
     nvfp4_decoding,
 )
 from ...spec.catalogue import excerpt
-from ..arrays.block_array import BlockArray, Quantized, check_codes, code_values, shortened
-from ..arrays.block_layout import BlockLayout
+from ..arrays.block_codes import BlockCodes, check_codes
+from ..arrays.block_layout import BlockLayout, shortened
+from ..arrays.codes import code_values
 from ..arrays.parallel import checked_jobs, in_order
 from ..arrays.source import DTYPES, require_subnormals
 
@@ -39,7 +39,7 @@ FACTORS: dict[Convention, Callable[[np.ndarray, np.ndarray, np.float32], np.ndar
 
 
 def dequantize_nvfp4(
-    q: BlockArray, profile: str | None = None, *, jobs: int = 1, **rules: Unpack[Nvfp4DecodeFields]
+    q: BlockCodes, profile: str | None = None, *, jobs: int = 1, **rules: Unpack[Nvfp4DecodeFields]
 ) -> np.ndarray:
     """The numbers that a tensor scale, block scales and codes stand for.
 
@@ -71,17 +71,17 @@ def dequantize_nvfp4(
     >>> dequantize_nvfp4(q)[0], hex(dequantize_nvfp4(q, destination="bf16")[0])
     (np.float32(1.5), '0x3fc0')
     """
-    if not isinstance(q, BlockArray):
+    if not isinstance(q, BlockCodes):
         raise TypeError(f"dequantize takes a BlockArray, such as quantize returns, not {excerpt(q)}")
     found: Nvfp4DecodeFields = {"convention": str(q.block.convention)} if profile is None else {}
-    if isinstance(q, Quantized) and isinstance(q.numerics, Nvfp4Encode):
-        found["scale_max"] = q.numerics.scale_max
+    if q.scale_max is not None:
+        found["scale_max"] = q.scale_max
     found.update(rules)
     chosen = nvfp4_decoding(q.block, profile, **found)
     return nvfp4_decoded(q, chosen, partial(decode_blocks, jobs=jobs))
 
 
-def nvfp4_decoded(q: BlockArray, rules: Nvfp4Decode, decode: Callable[..., None]) -> np.ndarray:
+def nvfp4_decoded(q: BlockCodes, rules: Nvfp4Decode, decode: Callable[..., None]) -> np.ndarray:
     """Have ``decode``, which has the arguments of `decode_blocks`, decode the blocks of an array, and shape its results
     like the array. Raises ValueError where the rules are of another block format.
     """
@@ -100,7 +100,7 @@ def nvfp4_decoded(q: BlockArray, rules: Nvfp4Decode, decode: Callable[..., None]
     return np.ascontiguousarray(shortened(layout.codes(y), q.axis, q.length))
 
 
-def _tensor_scale(q: BlockArray, layout: BlockLayout) -> np.ndarray:
+def _tensor_scale(q: BlockCodes, layout: BlockLayout) -> np.ndarray:
     """The tensor scale as float32: () or one for each block (n,)."""
     if (q.tensor_scale is None) != (q.block.convention is Convention.NONE):
         needed, given = ("a", "none") if q.tensor_scale is None else ("no", "one")

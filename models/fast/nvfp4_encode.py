@@ -30,14 +30,16 @@ from ...spec import (
 )
 from ...spec import nvfp4_encoding as numerics_of
 from ...spec.catalogue import excerpt
-from ..arrays.block_array import Quantized, code_dtype, code_values
+from ..arrays.block_array import Quantized
 from ..arrays.block_layout import BlockLayout
+from ..arrays.codes import code_dtype, code_values
 from ..arrays.parallel import checked_jobs, in_order
 from ..arrays.scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
 from ..arrays.source import INFINITY, MAGNITUDE, as_array, as_numbers, require_subnormals, widen
 from .amax import block_amax
 from .element import encode
-from .encode import Random, random_bits, source_numbers
+from .encode import source_numbers
+from .random_bits import Random, random_bits
 from .scale import broadcast
 
 TensorAmax: TypeAlias = "float | np.ndarray | Callable[[np.ndarray], object] | None"

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...hdl.config.command import command_line
 from ...models import quantize
-from ...models.arrays.block_array import code_dtype
+from ...models.arrays.codes import code_dtype
 from ...models.arrays.source import DTYPES
 from ...models.fast.decode import decode_blocks
 from ...spec import Decode, Role

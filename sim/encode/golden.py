@@ -8,7 +8,7 @@ import numpy as np
 
 from ...hdl.config.command import command_line
 from ...models import quantize
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...models.arrays.source import DTYPES, narrow, widen
 from ...spec import Encode, Role
 from .. import stimuli as make

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...spec import Nvfp4Decode, Role
 from ..check.element_causes import Cause, in_common, of_elements
 from ..transactions import Transactions

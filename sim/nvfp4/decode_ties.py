@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...models.fast.nvfp4_decode import FACTORS
 from ...spec import FP32, Convention, Nvfp4Decode
 from ..stimuli.ties import SIGNIFICAND, halves, inverted, odd_part, products

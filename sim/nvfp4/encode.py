@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from ...hdl.config.command import command_line
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...models.arrays.source import DTYPES
 from ...models.fast.nvfp4_encode import Constants, encode_blocks, tensor_amax
 from ...spec import FourOverSix, Nvfp4Encode, Role

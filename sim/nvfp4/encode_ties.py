@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...models.arrays.source import narrow, widen
 from ...models.fast.nvfp4_encode import ORDERS, tensor_constants
 from ...spec import E2M1, FP32, FourOverSix, Nvfp4Encode, Order

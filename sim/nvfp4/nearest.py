@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...models.fast.nvfp4_encode import ORDERS, tensor_constants
 from ...spec import FP32, Nvfp4Encode, Order
 from ..transactions import Transactions

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...models.arrays.source import narrow
 from ...models.fast.nvfp4_encode import ORDERS, nearest_codes, tensor_constants
 from ...spec import E2M1, FP32, FourOverSix, Nvfp4Encode, Order, Role

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...models import BlockArray
-from ...models.arrays.block_array import code_values, numbers_of
+from ...models.arrays.codes import code_values, numbers_of
 from ...spec import Convention
 from ...spec.catalogue import Rule
 

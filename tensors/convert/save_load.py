@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ...models import Quantized
-from ...models.arrays.block_array import check_codes
+from ...models.arrays.block_codes import check_codes
 from ...spec import Encode, Nvfp4Encode, profile_of
 from ...spec.catalogue import excerpt
 from ..containers.block_address import few

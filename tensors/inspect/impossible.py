@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...models.fast.nvfp4_decode import FACTORS
 from ...spec import Convention
 from ..containers.contents import Stored

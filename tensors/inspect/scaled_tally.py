@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...models.arrays.layout_parts import boxes
 from ..containers.contents import taken
 from ..layouts.scaled_tensor import ScaledTensor

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...models.arrays.packing import unswizzled
 from ...spec import E4M3, E8M0
 from ...spec.formats.number import E2M1

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...spec import BlockFormat
 from ..layouts.stored_blocks import Portion, StoredBlocks
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from ...models.arrays.block_array import code_dtype
+from ...models.arrays.codes import code_dtype
 from ...models.arrays.layout_parts import stored_shapes
 from ...spec import Encode, Nvfp4Encode
 from ...spec.layouts.catalogue import Layout, OwnLayout, Packing, Part, ScaleOrder

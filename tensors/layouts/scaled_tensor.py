@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from ...models import BlockArray
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...models.arrays.layout_parts import Box
 from ...models.arrays.source import widen
 from ...spec import E8M0

@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 
 from ...models import BlockArray, unpack
-from ...models.arrays.block_array import code_values
+from ...models.arrays.codes import code_values
 from ...models.arrays.packing import stored_dtype
 from ...spec.layouts.catalogue import Layout, Part, ScaleOrder
 from ..containers.contents import Stored

@@ -11,7 +11,8 @@ from typing import Protocol
 import numpy as np
 
 from ...models import BlockArray, Quantized, unpack
-from ...models.arrays.block_array import check_codes, code_dtype
+from ...models.arrays.block_codes import check_codes
+from ...models.arrays.codes import code_dtype
 from ...models.arrays.layout_parts import Box, numbers_shape, stored_boxes, stored_shapes, units
 from ...models.arrays.packing import read_tensor_scale, stored_dtype
 from ...spec import BlockFormat, Encode, Nvfp4Encode

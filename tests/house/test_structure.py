@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,59 @@ def test_a_planted_violation_is_found(path: str, source: str, line: int) -> None
 )
 def test_what_is_allowed_is_not_reported(path: str, source: str) -> None:
     assert not violations(source, path)
+
+
+KNOWN_CIRCLES = [("mxcast.hdl.config.boundaries", "mxcast.hdl.config.build"), ("decoders", "matrix")]
+"""Imports that still close a circle: the importing module and the imported one."""
+
+
+def module_name(path: str) -> str:
+    """The name under which other modules import the module at ``path``."""
+    parts = [part for part in Path(path).with_suffix("").parts if part not in ("api", "bench", "__init__")]
+    return ".".join(parts if path.startswith("bench/") else ["mxcast", *parts])
+
+
+def import_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:
+    """For each module, the modules that it imports, also inside functions and for type checkers alone."""
+    names = {module_name(path) for path in sources}
+    graph: dict[str, set[str]] = {}
+    for path, source in sources.items():
+        found = (name if name in names else name.rpartition(".")[0] for _, name in imports(source, path))
+        graph[module_name(path)] = {name for name in found if name in names} - {module_name(path)}
+    return graph
+
+
+def circle(graph: Mapping[str, set[str]]) -> list[str]:
+    """Modules that import each other in a circle; empty if there is no circle."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_imports_close_a_circle() -> None:
+    """A circle of modules can only be understood as a whole."""
+    paths = modules() + sorted(str(path.relative_to(ROOT)) for path in (ROOT / "bench").glob("*.py"))
+    graph = import_graph({path: (ROOT / path).read_text() for path in paths})
+    for importer, imported in KNOWN_CIRCLES:
+        graph.get(importer, set()).discard(imported)
+    assert circle(graph) == []
+
+
+@pytest.mark.parametrize(
+    "a, b",
+    [
+        ("from . import b", "from .a import f"),
+        ("from .b import g", "def g():\n    from .a import f"),  # inside a function
+        ("from .b import g", "if TYPE_CHECKING:\n    from . import a"),
+        ("from mxcast.models import b", "import mxcast.models.a"),  # absolute
+        ("from .b import g", "import_module('.a', __package__)"),  # by a string
+    ],
+)
+def test_a_planted_circle_is_found(a: str, b: str) -> None:
+    graph = import_graph({"models/a.py": a, "models/b.py": b, "models/c.py": "from . import a, b"})
+    assert set(circle(graph)) == {"mxcast.models.a", "mxcast.models.b"}
 
 
 def test_folders_and_packages_are_the_same() -> None:

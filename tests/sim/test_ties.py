@@ -16,7 +16,7 @@ from mxcast.hdl.cast import number as number_cast
 from mxcast.hdl.nvfp4 import element as nvfp4_element
 from mxcast.hdl.nvfp4 import scale as nvfp4_scale
 from mxcast.hdl.primitives.binary32 import rounded as rounded_in_hardware
-from mxcast.models.arrays.block_array import code_values
+from mxcast.models.arrays.codes import code_values
 from mxcast.models.arrays.source import DTYPES, widen
 from mxcast.proof.foreign.check_rtl import check_rtl
 from mxcast.proof.solve.argument import Status

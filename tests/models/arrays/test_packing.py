@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mxcast.models import dequantize, pack, quantize, quantize_nvfp4, swizzled, unpack, unswizzled
-from mxcast.models.arrays.block_array import BlockArray, code_values
+from mxcast.models.arrays.block_array import BlockArray
+from mxcast.models.arrays.codes import code_values
 from mxcast.spec import BLOCKS, E4M3, LAYOUTS, OTHER_BLOCKS, Convention, layout_named
 from mxcast.spec.layouts.catalogue import Layout, Packing, Part
 

@@ -10,7 +10,7 @@ import pytest
 
 import mxcast
 from mxcast.models import BlockArray, quantize
-from mxcast.models.arrays.block_array import code_dtype
+from mxcast.models.arrays.codes import code_dtype
 from mxcast.models.arrays.source import DTYPES
 from mxcast.models.exact.decode import decode_block
 from mxcast.models.fast.decode import decode_blocks

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mxcast.models import BlockArray, dequantize, quantize
-from mxcast.models.arrays.block_array import code_values
+from mxcast.models.arrays.codes import code_values
 from mxcast.spec import BLOCKS, FP32, PROFILES, EncodedZero, ScaleRule, block_format, decoding, numerics
 from mxcast.spec.profiles.resolve import like
 

@@ -10,7 +10,7 @@ import pytest
 from library_decoders import LIBRARIES, version_of
 
 from mxcast.compare.decode import compare_decoders, decoded_pairs
-from mxcast.models.arrays.block_array import code_values
+from mxcast.models.arrays.codes import code_values
 from mxcast.spec import DECODERS, block_format, decoding
 
 KEPT = json.loads(decoders.KEPT.read_text())

@@ -11,7 +11,7 @@ import pytest
 from mxcast.hdl import nvfp4_config, verilog
 from mxcast.hdl.nvfp4.candidate import ElementError, ErrorSum, GridUnit
 from mxcast.hdl.primitives.binary32_limits import INF
-from mxcast.models.arrays.block_array import code_values
+from mxcast.models.arrays.codes import code_values
 from mxcast.models.fast.nvfp4_encode import POWERS, Chunk
 from mxcast.sim import verify
 from mxcast.sim.nvfp4 import encode as rooms

@@ -1,0 +1,42 @@
+"""Right-aligned codes of a number format in arrays, and the values of them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from ...spec import FP32, NumberFormat
+
+
+def code_dtype(format: NumberFormat) -> np.dtype:
+    """The dtype of right-aligned codes: uint8, or uint16 where they have more than eight bits."""
+    return np.dtype(np.uint8 if format.bits <= 8 else np.uint16)
+
+
+@lru_cache(maxsize=64)
+def code_values(format: NumberFormat) -> np.ndarray:
+    """The value of every code: (2**bits,) float32, read-only, from the definition of the format.
+
+    Raises ValueError for codes of more than 16 bits, and for values that float32 does not have.
+    """
+    if format.bits > 16:
+        raise ValueError(f"a table of values is for codes of at most 16 bits, not for {format.name}")
+    exact = np.empty(1 << format.bits, np.float64)
+    for code in range(exact.size):
+        number = format.decode(code)
+        magnitude = float(number.magnitude if number.kind == "finite" else number.kind)
+        exact[code] = -magnitude if number.negative else magnitude
+    with np.errstate(over="ignore"):
+        values = exact.astype(np.float32)
+    if not np.array_equal(values, exact, equal_nan=True):
+        raise ValueError(f"{format.name} has values that float32 does not have")
+    values.flags.writeable = False
+    return values
+
+
+def numbers_of(format: NumberFormat, codes: np.ndarray) -> np.ndarray:
+    """The values of codes, float32; codes of FP32 are its bit patterns."""
+    if format == FP32:
+        return np.ascontiguousarray(codes, np.uint32).view(np.float32)
+    return code_values(format)[codes]
