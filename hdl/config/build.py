@@ -174,6 +174,9 @@ class HardwareConfig(ABC, Generic[Op]):
     def __post_init__(self) -> None:
         if len(set(self.modes)) < len(self.modes):
             raise ValueError("the modes of a converter must differ from each other")
+        for mode in self.modes:
+            if isinstance(mode, BlockOperation) and len(mode.block.shape) > 1:
+                raise ValueError(f"hardware converts blocks along one axis, not {mode.block.name}")
         if self.microarchitecture.layout:
             self._check_layout()
         ordered = in_order(self, self.microarchitecture.registered_after)
@@ -511,6 +514,8 @@ class HadamardConfig(HardwareConfig[Hadamard]):
     def __post_init__(self) -> None:
         if self.alternatives:
             raise ValueError("a Hadamard transform has one mode")
+        if self.numerics.size != 16:
+            raise ValueError(f"hardware transforms 16 numbers, not {self.numerics.size}: models.rotate does")
         super().__post_init__()
 
     @property
@@ -773,7 +778,7 @@ def hadamard_config(
         for an unknown name, and for signs of more than 16 bits
 
     >>> hadamard_config("hadamard16", signs=0).numerics
-    Hadamard(signs=0, random_bits=0)
+    Hadamard(size=16, signs=0, random_bits=0)
     """
     if isinstance(format, HadamardConfig):
         if fields or profile is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from ...spec.catalogue import excerpt
@@ -17,6 +19,8 @@ class BlockLayout:
 
     def __init__(self, shape: tuple[int, ...], block: tuple[int, ...], axis: int, pad: bool) -> None:
         """Raises TypeError and ValueError for an array that is not cut into blocks of the shape ``block``."""
+        if not shape:
+            raise ValueError("x must have at least one axis, not be a scalar")
         if len(shape) < len(block):
             raise ValueError(f"x must have at least {len(block)} axes for blocks of {block}, not the shape {shape}")
         require_whole("axis", axis)
@@ -34,13 +38,15 @@ class BlockLayout:
                 )
         self.lines = tuple(np.delete(shape, axis).tolist())
         """The shape without the axis."""
+        self.groups = prod(self.lines) // self.rows
+        """Lines, or groups of lines under the same scales."""
         self.blocks_in_line = -(-shape[axis] // self.columns)
 
     def blocks(self, x: np.ndarray) -> np.ndarray:
         """(n, elements of a block), of an array of this shape."""
         if self.rows == 1:
             return as_blocks(x, self.axis, self.columns)
-        tiles = x.reshape(-1, self.rows, self.blocks_in_line, self.columns).swapaxes(1, 2)
+        tiles = x.reshape(self.groups, self.rows, self.blocks_in_line, self.columns).swapaxes(1, 2)
         return np.ascontiguousarray(tiles).reshape(-1, self.rows * self.columns)
 
     def of_lines(self, values: np.ndarray) -> np.ndarray:
@@ -62,7 +68,7 @@ class BlockLayout:
 
     def _lines(self, parts: np.ndarray, width: int) -> np.ndarray:
         """Blocks (n, rows * width) as lines of blocks side by side."""
-        tiles = parts.reshape(-1, self.blocks_in_line, self.rows, width).swapaxes(1, 2)
+        tiles = parts.reshape(self.groups, self.blocks_in_line, self.rows, width).swapaxes(1, 2)
         return tiles.reshape(*self.lines, self.blocks_in_line * width)
 
 

@@ -26,6 +26,7 @@ from ...spec import (
     is_nvfp4,
 )
 from ...spec.catalogue import excerpt
+from ...spec.formats.block import TILE
 from ..arrays.block_codes import BlockCodes, check_codes
 from ..arrays.block_layout import as_blocks, axis_last
 from ..arrays.codes import code_values, numbers_of
@@ -100,6 +101,10 @@ def dequantize(
         if random is not None:
             raise ValueError(f"{q.block.name} is decoded without random bits")
         return dequantize_nvfp4(q, profile, jobs=jobs, **given)
+    is_tiled = isinstance(q.block, BlockFormat) and q.block.shape == TILE
+    if is_tiled:  # the scale of a tile is repeated for each of its rows
+        rows = BlockCodes(scales=q.scales, codes=q.codes, block=q.block.untiled(), axis=q.axis, length=q.length)
+        return dequantize(rows, profile, random=random, jobs=jobs, **rules)
     _check_block(q.block)
     if q.block.scale != E8M0:
         check_codes(q)

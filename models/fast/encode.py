@@ -26,10 +26,8 @@ from ...spec import (
     Subnormals,
 )
 from ...spec import numerics as numerics_of
-from ...spec.catalogue import excerpt
-from ..arrays.arguments import require_whole
 from ..arrays.block_array import Quantized
-from ..arrays.block_layout import as_blocks
+from ..arrays.block_layout import BlockLayout
 from ..arrays.codes import code_dtype
 from ..arrays.parallel import checked_jobs, in_order
 from ..arrays.scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
@@ -130,28 +128,16 @@ def quantized(
     """
     numbers = source_numbers(x, numerics.source, dtype)
     bits = random_bits(random, numbers.shape, numerics.random_bits, numerics.rounding)
-    if numbers.ndim == 0:
-        raise ValueError("x must have at least one axis, not be a scalar")
-    require_whole("axis", axis)
-    if not -numbers.ndim <= axis < numbers.ndim:
-        raise ValueError(f"axis must be one of the {numbers.ndim} of x, not {excerpt(axis)}")
-    length, size = numbers.shape[axis], numerics.block_size
-    if length % size and not pad:
-        raise ValueError(
-            f"axis {axis} must be a multiple of the block size {size} long, not {length} "
-            "(padding with zeros has to be asked for)"
-        )
-    blocks = as_blocks(numbers, axis, size)
-    shape = (*np.moveaxis(numbers, axis, -1).shape[:-1], -(-length // size))
+    layout = BlockLayout(numbers.shape, numerics.block.shape, axis, pad)
+    blocks = layout.blocks(numbers)
     scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, code_dtype(numerics.block.element))
-    convert(blocks, numerics, scales, codes, None if bits is None else as_blocks(bits, axis, size))
-    codes = codes.reshape(*shape[:-1], shape[-1] * size)
+    convert(blocks, numerics, scales, codes, None if bits is None else layout.blocks(bits))
     return Quantized(
-        scales=np.moveaxis(scales.reshape(shape), -1, axis),
-        codes=np.moveaxis(codes, -1, axis),
+        scales=layout.scales(scales),
+        codes=layout.codes(codes),
         numerics=numerics,
         axis=axis,
-        length=length,
+        length=numbers.shape[axis],
     )
 
 

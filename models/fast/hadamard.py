@@ -1,4 +1,4 @@
-"""The golden model of the random Hadamard transform: arrays of BF16 numbers, 16 at a time."""
+"""The golden model of the random Hadamard transform: arrays of BF16 numbers, 16 to 128 at a time."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from .decode import rounded_patterns
 
 CHUNK = 1 << 12
 """Blocks at a time."""
-EXACT_IN_FLOAT32, EXACT_IN_FLOAT64 = 12, 41
-"""Binades that 16 BF16 numbers can be apart where their sums are exact: of 24 and 53 bits a significand takes 8, and
-the carry 4.
-"""
-OVERFLOWS = 0xFB
-"""The exponent field from which on sums of 16 numbers can be beyond float32."""
+BITS = 8
+"""Significand bits of BF16."""
+BELOW = 53 - BITS
+"""Bits of a float64 significand below those of BF16."""
 NAN = BF16.inf_field | 1 << BF16.man_bits - 1
 
 
 def rotate(x: object, rules: Hadamard | int | None = None) -> np.ndarray:
-    """The random Hadamard transform of every 16 neighbouring numbers along the last axis.
+    """The random Hadamard transform of every 16 neighbouring numbers along the last axis, or of 32, 64 or 128.
 
     Parameters
     ----------
-    x : array (..., n) of bfloat16, or its patterns as uint16; n is a multiple of 16
-    rules : the transform, or its signs as a number of 16 bits; those of Transformer Engine unless given
+    x : array (..., n) of bfloat16, or its patterns as uint16; n is a multiple of the size of the transform
+    rules : the transform, as ``Hadamard(size=32)``, or the signs of one of 16 numbers as a number of 16 bits; the
+        default is that of Transformer Engine
 
     Returns
     -------
@@ -50,18 +49,18 @@ def rotate(x: object, rules: Hadamard | int | None = None) -> np.ndarray:
     ['0x4080', '0x0']
     """
     chosen = Hadamard() if rules is None else Hadamard(signs=rules) if isinstance(rules, int) else rules
-    return rotated_array(x, partial(_rotated, rules=chosen))
+    return rotated_array(x, chosen.size, partial(_rotated, rules=chosen))
 
 
-def rotated_array(x: object, transform: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Have ``transform`` make of patterns (n, 16) those of the transformed blocks, for an array as `rotate` takes it,
-    and shape its results like the array. Raises what `rotate` raises.
+def rotated_array(x: object, size: int, transform: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Apply ``transform``, from and to patterns (n, size), to the blocks of an array as `rotate` takes it. Raises what
+    `rotate` raises.
     """
     require_subnormals()
     numbers = as_numbers(x, BF16)
-    if numbers.ndim == 0 or numbers.shape[-1] % 16:
-        raise ValueError(f"the last axis must be a multiple of 16 long, not the shape {numbers.shape}")
-    blocks = np.ascontiguousarray(numbers).reshape(-1, 16)
+    if numbers.ndim == 0 or numbers.shape[-1] % size:
+        raise ValueError(f"the last axis must be a multiple of {size} long, not the shape {numbers.shape}")
+    blocks = np.ascontiguousarray(numbers).reshape(-1, size)
     results = np.empty_like(blocks)
     for start in range(0, len(blocks), CHUNK):
         part = slice(start, start + CHUNK)
@@ -70,65 +69,76 @@ def rotated_array(x: object, transform: Callable[[np.ndarray], np.ndarray]) -> n
 
 
 def _rotated(patterns: np.ndarray, rules: Hadamard) -> np.ndarray:
-    """Blocks (n, 16): float32 where it holds their sums, float64 where that does, and whole numbers for the rest."""
-    signs = np.array([-1 if rules.signs >> i & 1 else 1 for i in range(16)], np.float32)
+    """Blocks (n, size): float32 if it holds their sums, float64 if that does, and whole numbers for the rest."""
+    carry, root = rules.size.bit_length() - 1, math.sqrt(rules.size)
+    signs = np.array([-1 if rules.signs >> i & 1 else 1 for i in range(rules.size)], np.float32)
     values = (patterns.astype(np.uint32) << np.uint32(16)).view(np.float32)
     fields = np.maximum(patterns >> np.uint16(7) & np.uint16(0xFF), 1).astype(np.int16)
     lowest = np.where(patterns & np.uint16(0x7FFF), fields, np.int16(0xFF)).min(axis=1)
     highest = fields.max(axis=1)
     spread = highest - lowest
-    is_wide = (spread > EXACT_IN_FLOAT32) | (highest >= OVERFLOWS)
+    is_rational = root.is_integer()
+    in_float32 = (spread <= 24 - BITS - carry) & (highest < 0xFF - carry) & is_rational
+    beyond_float64 = (spread > 53 - BITS - carry) & (highest < 0xFF)
     with np.errstate(invalid="ignore", over="ignore"):
-        rotated = _narrowed(_butterflies(values * signs))
-        for chosen, sums in ((is_wide, _sums), ((spread > EXACT_IN_FLOAT64) & (highest < 0xFF), _wide_sums)):
-            rest = np.flatnonzero(chosen)
-            if rest.size:
-                rotated[rest] = _patterns(sums(patterns[rest], rules) / 4)
+        rotated = _narrowed(_butterflies(values * signs) * np.float32(1 / root))
+        if (rest := np.flatnonzero(~in_float32)).size:
+            quotients = _butterflies(values[rest].astype(np.float64) * signs) / root
+            if not is_rational:
+                beyond_float64[rest] |= _is_uncertain(quotients).any(axis=1)
+            rotated[rest] = _patterns(quotients)
+        if (rest := np.flatnonzero(beyond_float64)).size:
+            rotated[rest] = _patterns(np.array([_odd_quotients(block, rules) for block in patterns[rest].tolist()]))
     return rotated
 
 
-def _narrowed(sums: np.ndarray) -> np.ndarray:
-    """Patterns of a quarter of float32 sums, to nearest even; a zero is positive. Sums that overflow are not here."""
-    bits = (sums * np.float32(0.25) + np.float32(0)).view(np.uint32)
+def _narrowed(quotients: np.ndarray) -> np.ndarray:
+    """Patterns of float32 numbers, to nearest even; a zero is positive. Numbers that overflow are not here."""
+    bits = (quotients + np.float32(0)).view(np.uint32)
     half = np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))
-    return np.where(np.isnan(sums), np.uint32(NAN), bits + half >> np.uint32(16)).astype(np.uint16)
-
-
-def _sums(patterns: np.ndarray, rules: Hadamard) -> np.ndarray:
-    """Sums in float64."""
-    values = (patterns.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
-    return _butterflies(values * [-1 if rules.signs >> i & 1 else 1 for i in range(16)])
+    return np.where(np.isnan(quotients), np.uint32(NAN), bits + half >> np.uint32(16)).astype(np.uint16)
 
 
 def _butterflies(values: np.ndarray) -> np.ndarray:
-    """Products (n, 16) with the Hadamard matrix, in four steps of sums and differences."""
-    for half in (1, 2, 4, 8):
-        pairs = values.reshape(len(values), -1, 2, half)
+    """Products (n, size) with the Hadamard matrix, in steps of sums and differences."""
+    count, size = values.shape
+    for step in range(size.bit_length() - 1):
+        pairs = values.reshape(count, -1, 2, 1 << step)
         values = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2)
-    return values.reshape(len(values), 16)
+    return values.reshape(count, size)
 
 
-def _wide_sums(patterns: np.ndarray, rules: Hadamard) -> np.ndarray:
-    """Sums of numbers of any binades, cut toward zero to the bits of float64 with a last bit that says whether any was
-    cut off: rounded to BF16 they are the exact ones.
+def _is_uncertain(quotients: np.ndarray) -> np.ndarray:
+    """May an irrational number be on the other side of halfway between two BF16 numbers than its float64 quotient?
+    Quotients are wrong by less than two units in the last place.
     """
-    return np.array([_odd_sums(block, rules) for block in patterns.tolist()])
+    magnitudes = np.abs(quotients)
+    low = magnitudes.view(np.uint64) & np.uint64((1 << BELOW) - 1)
+    near = np.abs(low.astype(np.int64) - (1 << BELOW - 1)) < 4
+    is_subnormal = (magnitudes > 0) & (magnitudes < 2.0**BF16.emin)
+    return near | is_subnormal
 
 
-def _odd_sums(block: list[int], rules: Hadamard) -> list[float]:
+def _odd_quotients(block: list[int], rules: Hadamard) -> list[float]:
+    """Results for a block, cut toward zero to the bits of float64 with a last bit that says whether any was cut off:
+    rounded to BF16 they are the exact ones.
+    """
     integers = []  # in units of 2**-133, the smallest BF16 number
     for pattern in block:
         field, fraction = pattern >> 7 & 0xFF, pattern & 0x7F
         integer = (fraction | (0x80 if field else 0)) << max(field - 1, 0)
         integers.append(-integer if pattern >> 15 else integer)
-    sums = []
-    for j in range(16):
+    results = []
+    for j in range(rules.size):
         total = sum(-one if rules.is_negative(i, j) else one for i, one in enumerate(integers))
-        excess = max(abs(total).bit_length() - 52, 0)
-        kept = abs(total) >> excess
-        kept = kept << 1 | (kept << excess != abs(total))
-        sums.append(math.copysign(math.ldexp(kept, excess - 134), total))
-    return sums
+        square = (total**2 << 128) // rules.size  # 64 bits below the unit
+        root = math.isqrt(square)
+        is_cut = root**2 * rules.size != total**2 << 128
+        excess = max(root.bit_length() - 52, 0)
+        kept = root >> excess
+        kept = kept << 1 | (is_cut or kept << excess != root)
+        results.append(math.copysign(math.ldexp(kept, excess - 134 - 64), total))
+    return results
 
 
 def _patterns(values: np.ndarray) -> np.ndarray:

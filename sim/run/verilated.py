@@ -226,7 +226,7 @@ class VerilatedHadamard:
         self.driver, self.numerics = driver, numerics
 
     def __call__(self, x: object) -> np.ndarray:
-        return rotated_array(x, self.rotate_blocks)
+        return rotated_array(x, self.numerics.size, self.rotate_blocks)
 
     def rotate_blocks(self, blocks: np.ndarray) -> np.ndarray:
         """Patterns (n, 16) of the transformed blocks."""

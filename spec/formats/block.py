@@ -89,9 +89,22 @@ class BlockFormat:
         return replace(self, tensor_scale=TensorScale(format=FP32, convention=convention) if is_there else None)
 
     def resized(self, block_size: int) -> BlockFormat:
-        """The same with blocks of so many elements along one axis."""
+        """The same with blocks of so many elements along one axis. Raises ValueError for tiles."""
+        if len(self.shape) > 1:
+            raise ValueError(f"{self.name} has tiles of {self.shape[0]} x {self.shape[1]}: leave out block_size")
         return replace(self, shape=(block_size,))
 
+    def tiled(self) -> BlockFormat:
+        """The same with one scale for each tile of `TILE` elements."""
+        return replace(self, name=f"{self.name}{TILED}", shape=TILE)
+
+    def untiled(self) -> BlockFormat:
+        """The format of one row of a tile."""
+        return replace(self, name=self.name.removesuffix(TILED), shape=self.shape[-1:])
+
+
+TILE, TILED = (32, 32), "_2d"
+"""Elements of a tile of an MX format along the last two axes, and the end of the name of such a format."""
 
 BLOCK_SIZES = tuple(1 << i for i in range(1, 8))
 """Numbers of elements that blocks can have that are converted to."""

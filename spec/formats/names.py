@@ -9,7 +9,7 @@ from typing import Any
 
 from ..catalogue import excerpt, known_name, unknown_name
 from ..operations import ptx
-from .block import BLOCKS, OTHER_BLOCKS, BlockFormat, block_name
+from .block import BLOCKS, OTHER_BLOCKS, TILED, BlockFormat, block_name
 from .number import (
     E4M3FNUZ,
     E5M2FNUZ,
@@ -148,12 +148,15 @@ def _float(exp_bits: int, man_bits: int, specials: str) -> FloatFormat:
 
 
 def block_format(name: str | BlockFormat | NumberFormat) -> BlockFormat:
-    """The block format of this name (see `element_format`), or of this element under an E8M0 scale.
+    """The block format of this name (see `element_format`), or of this element under an E8M0 scale. With ``_2d`` behind
+    a name there is one scale for each tile of 32 x 32 elements.
 
     >>> block_format("e4m3") is block_format("mxfp8_e4m3")
     True
     >>> block_format("e3m3").name
     'mxfp7_e3m3'
+    >>> block_format("e4m3_2d").name, block_format("e4m3_2d").shape
+    ('mxfp8_e4m3_2d', (32, 32))
     """
     if isinstance(name, BlockFormat):
         return name
@@ -169,6 +172,8 @@ def block_format(name: str | BlockFormat | NumberFormat) -> BlockFormat:
     elif isinstance(name, str):
         if name.lower() in OTHER_BLOCKS:
             return OTHER_BLOCKS[name.lower()]
+        if name.lower().endswith(TILED):
+            return block_format(element_format(name[: -len(TILED)])).tiled()
         element = element_format(name)
     else:
         raise TypeError(f"a block format is given by name or as a BlockFormat, not {excerpt(name)}")

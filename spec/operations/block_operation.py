@@ -11,7 +11,7 @@ from operator import index
 from typing import Any, ClassVar, Self
 
 from ..catalogue import Rule, cut, excerpt, unknown_name
-from ..formats.block import BlockFormat
+from ..formats.block import TILED, BlockFormat
 from ..formats.names import block_format, format_of, source_format
 from ..formats.number import BF16, E8M0, FP16, FP32, FixedFormat, FloatFormat, Kind, Negatives, NumberFormat
 from .operation import Operation, random_bits_under
@@ -29,6 +29,8 @@ class BlockOperation(Operation):
     SIZES: ClassVar[Container[int]]
     """How many elements a block can have."""
     SIZES_IN_WORDS: ClassVar[str]
+    TILE: ClassVar[tuple[int, ...]] = ()
+    """The shape of the tiles that are converted, besides blocks along one axis; empty if none are."""
 
     block: BlockFormat
     rounding: Rule
@@ -58,7 +60,8 @@ class BlockOperation(Operation):
             f"{block.name} has the scale format {block.scale.name}: {alone}": block.scale != E8M0,
             f"{block.name} has a scale of the whole tensor: {alone}": block.tensor_scale is not None,
             f"{block.name} has a second scale within a block: {alone}": block.sub_scale is not None,
-            self._size_sentence(block.block_size): len(block.shape) > 1 or block.block_size not in self.SIZES,
+            self._size_sentence(block.block_size): block.shape != self.TILE
+            and (len(block.shape) > 1 or block.block_size not in self.SIZES),
             "an element format's name must be lower-case letters, digits and underscores, not "
             f"{excerpt(name)}": not re.fullmatch("[a-z][a-z0-9_]*", name),
             **ELEMENT_CHECKS[element.kind](element),
@@ -105,7 +108,10 @@ class BlockOperation(Operation):
         if not isinstance(formats, Mapping):
             raise TypeError(f"formats must be fields by role, not {excerpt(formats)}")
         if (element := formats.get("element")) is not None:
-            block = dataclasses.replace(block_format(format_of(element)), name=block)
+            own = dataclasses.replace(block_format(format_of(element)), name=str(block).removesuffix(TILED))
+            block = own.tiled() if str(block).endswith(TILED) else own
+        if given.get("block_size") == (block := block_format(block)).block_size:
+            del given["block_size"]
         numbers = source_format(str(given.get(cls.NUMBERS, "fp32")), cls.NUMBERS)
         for role, known in (("scale", E8M0), (cls.NUMBERS, numbers)):
             if role in formats and format_of(formats[role]) != known:

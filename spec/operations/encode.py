@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypedDict, Unpack
 
 from ..catalogue import Rule
-from ..formats.block import BLOCK_SIZES, BlockFormat
+from ..formats.block import BLOCK_SIZES, TILE, BlockFormat
 from ..formats.number import FP32, TF32, FloatFormat, Kind, NumberFormat
 from .block_operation import BlockOperation
 from .operation import without_signed_zero
@@ -182,6 +182,7 @@ class Encode(BlockOperation):
     NUMBERS: ClassVar[str] = "source"
     SIZES: ClassVar[Container[int]] = BLOCK_SIZES
     SIZES_IN_WORDS: ClassVar[str] = "a power of two from 2 to 128"
+    TILE: ClassVar[tuple[int, ...]] = TILE
 
     block: BlockFormat
     source: FloatFormat = FP32

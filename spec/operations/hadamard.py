@@ -1,29 +1,30 @@
-"""The random Hadamard transform of 16 numbers, which spreads outliers before a tensor is encoded to NVFP4.
+"""The random Hadamard transform of n numbers, which spreads outliers before a tensor is encoded to NVFP4 or MXFP4.
 
-y = x * H with H = (1/4) * diag(s) * H16, s the signs and H16 the Hadamard matrix in Sylvester's order,
-H16[i][j] = (-1) ** popcount(i & j). So y[j] is a quarter of the sum of x[i] * s[i] * H16[i][j] over i, rounded once.
+y = x * H with H = diag(s) * Hn / sqrt(n), s the signs and Hn the Hadamard matrix in Sylvester's order,
+Hn[i][j] = (-1) ** popcount(i & j). So y[j] is the sum of x[i] * s[i] * Hn[i][j] over i, divided by sqrt(n) and rounded
+once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from ..catalogue import excerpt
 from ..formats.number import BF16, NumberFormat
 from .operation import Operation
 from .ports import Port, Role
 
-SIZE = 16
-
+SIZES = (16, 32, 64, 128)
+"""Numbers that are transformed together."""
 TRANSFORMER_ENGINE_SIGNS = 0xD7E8
 """The signs that Transformer Engine uses throughout (get_wgrad_sign_vector): bit i is set where s[i] is -1."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hadamard(Operation):
-    """The transform of 16 BF16 numbers to 16 BF16 numbers: the exact sum, rounded to nearest even.
+    """The transform of 16, 32, 64 or 128 BF16 numbers to as many: the exact sums, rounded to nearest even.
 
     A sum that is zero is +0. Inf and NaN are those of IEEE 754 for a sum; NaN is 0x7FC0.
 
@@ -33,23 +34,30 @@ class Hadamard(Operation):
 
     name: ClassVar[str] = "hadamard"
 
-    signs: int = TRANSFORMER_ENGINE_SIGNS
-    """16 bits: bit i is set where number i is negated."""
+    size: int = 16
+    signs: int = cast("int", None)  # set when it is made
+    """One bit for each number: bit i is set if number i is negated. By default those of Transformer Engine for 16
+    numbers, and 0 for more.
+    """
     random_bits: int = 0
 
     def __post_init__(self) -> None:
-        if type(self.signs) is not int or not 0 <= self.signs < 1 << SIZE:
-            raise ValueError(f"signs must be a number of {SIZE} bits, not {excerpt(self.signs)}")
+        if type(self.size) is not int or self.size not in SIZES:
+            raise ValueError(f"size must be {', '.join(map(str, SIZES[:-1]))} or {SIZES[-1]}, not {excerpt(self.size)}")
+        if self.signs is None:
+            object.__setattr__(self, "signs", TRANSFORMER_ENGINE_SIGNS if self.size == 16 else 0)
+        if type(self.signs) is not int or not 0 <= self.signs < 1 << self.size:
+            raise ValueError(f"signs must be a number of {self.size} bits, not {excerpt(self.signs)}")
         if self.random_bits != 0:
             raise ValueError(f"a Hadamard transform takes no random bits, not {excerpt(self.random_bits)}")
 
     @property
     def subject(self) -> str:
-        return f"hadamard{SIZE}"
+        return f"hadamard{self.size}"
 
     @property
     def block_size(self) -> int:
-        return SIZE
+        return self.size
 
     @property
     def formats(self) -> dict[str, NumberFormat]:
@@ -63,8 +71,8 @@ class Hadamard(Operation):
         [('x', 'input', 256), ('y', 'output', 256)]
         """
         return (
-            Port(name="x", role=Role.NUMBERS, direction="input", bits=BF16.bits, lanes=SIZE, format=BF16),
-            Port(name="y", role=Role.ROTATED, direction="output", bits=BF16.bits, lanes=SIZE, format=BF16),
+            Port(name="x", role=Role.NUMBERS, direction="input", bits=BF16.bits, lanes=self.size, format=BF16),
+            Port(name="y", role=Role.ROTATED, direction="output", bits=BF16.bits, lanes=self.size, format=BF16),
         )
 
     def is_negative(self, i: int, j: int) -> bool:
@@ -73,7 +81,8 @@ class Hadamard(Operation):
 
     def by_name(self) -> dict[str, object]:
         """The fields as plain strings and numbers."""
-        return {"signs": self.signs}
+        fields: dict[str, object] = {"signs": self.signs}
+        return fields if self.size == 16 else fields | {"size": self.size}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, object]) -> Hadamard:
@@ -86,6 +95,6 @@ class Hadamard(Operation):
         if (operation := given.pop("operation", cls.name)) != cls.name:
             raise ValueError(f"the operation must be {cls.name}, not {excerpt(operation)}")
         given.pop("formats", None)
-        if set(given) - {"signs"}:
-            raise ValueError(f"a Hadamard transform has signs, not {excerpt(sorted(given))}")
+        if not set(given) <= {"signs", "size"}:
+            raise ValueError(f"a Hadamard transform has signs and size, not {excerpt(sorted(given))}")
         return cls(**given)

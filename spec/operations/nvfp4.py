@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from ..catalogue import excerpt
 from ..formats.block import OTHER_BLOCKS, BlockFormat, Convention
@@ -14,9 +14,6 @@ from .block_operation import BlockOperation
 
 SCALE_MAXIMA: dict[NumberFormat, tuple[int, ...]] = {E4M3: (448, 256), UE5M3: (114688,)}
 """By scale format, the scales that the largest block of a tensor can have, the usual one first."""
-
-TILE = (16, 16)
-"""The blocks of two axes that are converted."""
 
 
 def is_nvfp4(format: object) -> bool:
@@ -33,6 +30,7 @@ class Nvfp4Operation(BlockOperation):
     The block format gets the scale of the tensor that the rules have.
     """
 
+    TILE: ClassVar[tuple[int, ...]] = (16, 16)
     scale_max: int
 
     @property
@@ -56,7 +54,7 @@ class Nvfp4Operation(BlockOperation):
                 f"{block.name} has elements {block.element.name} under scales {block.scale.name}: "
                 f"{self.name} takes {E2M1.name} under {' or '.join(one.name for one in SCALE_MAXIMA)}"
             )
-        if block.shape != TILE and (len(block.shape) > 1 or block.block_size not in self.SIZES):
+        if block.shape != self.TILE and (len(block.shape) > 1 or block.block_size not in self.SIZES):
             raise ValueError(self._size_sentence(block.shape if len(block.shape) > 1 else block.block_size))
 
     @property

@@ -744,7 +744,7 @@ def profile_of(rules: Operation, preferred: str | None = None) -> str | None:
 def like(rules: Operation, profile: str) -> Operation | None:
     """The operation of the same formats under a profile; None where its definition has no such cast or blocks."""
     if isinstance(rules, Hadamard):
-        return Hadamard()
+        return Hadamard(size=rules.size)
     if isinstance(rules, BlockOperation):
         try:
             return under(type(rules), rules.block, profile, {})

@@ -208,5 +208,5 @@ def test_no_tensor_scale_is_of_no_convention():
 def test_a_transform_is_refused():
     with pytest.raises(ValueError, match="^signs must be a number of 16 bits, not -1$"):
         Hadamard(signs=-1)
-    with pytest.raises(ValueError, match=r"^a Hadamard transform has signs, not \['size'\]$"):
-        Hadamard.from_dict({"size": 16})
+    with pytest.raises(ValueError, match=r"^a Hadamard transform has signs and size, not \['sizes'\]$"):
+        Hadamard.from_dict({"sizes": 16})
