@@ -10,7 +10,7 @@ from .spec.profiles.resolve import OperationFields
 
 if TYPE_CHECKING:
     from .conformance.identify.outcome import Identification
-    from .conformance.pairs import OfPairs
+    from .conformance.pairs.identify import OfPairs
 
 
 def identify(
@@ -110,7 +110,7 @@ def identify_file(
     OSError
         in the words of the system
     """
-    from .conformance.pairs import identify_pairs
+    from .conformance.pairs.identify import identify_pairs
     from .tensors.inspect.paired_files import pairs, rules_of
 
     paired = pairs(numbers, quantized, stored_as, format)

@@ -190,13 +190,13 @@ def _expected(config: HardwareConfig, name: str, blocks: Transactions, seed: int
 def _suite(config: HardwareConfig, seed: int) -> Iterator[Stimulus]:
     """What the cocotb regression drives."""
     rules = config.numerics
-    for name, blocks in of(rules).regression(rules, SUITE_BLOCKS, seed).items():
+    for name, blocks in of(rules).regression(SUITE_BLOCKS, seed).items():
         yield _expected(config, name, blocks, seed)
 
 
 def _more(config: HardwareConfig, seed: int) -> Iterator[Stimulus]:
     """The blocks of `verify`."""
-    for _, parts in of(config.numerics).stimuli(config.numerics, "standard", MORE_BLOCKS, seed):
+    for _, parts in of(config.numerics).stimuli("standard", MORE_BLOCKS, seed):
         for number, blocks in enumerate(parts):
             yield _expected(config, VERIFY, blocks, seed + CHUNK * number)
 

@@ -58,6 +58,10 @@ class Transactions:
         """Some of them."""
         return Transactions({role: array[chosen] for role, array in self.arrays.items()})
 
+    def spread(self, most: int) -> Transactions:
+        """An even choice of at most so many rows."""
+        return self.rows(np.linspace(0, len(self) - 1, min(most, len(self))).astype(int))
+
     def differ(self, other: Transactions) -> np.ndarray:
         """(n,) whether the two have other words in any array."""
         found = np.zeros(len(self), bool)

@@ -18,7 +18,7 @@ from .check_rtl import NAN_CODES
 
 if TYPE_CHECKING:
     from ...conformance.identify.outcome import Identification
-    from ...conformance.pairs import OfPairs
+    from ...conformance.pairs.identify import OfPairs
 
 
 def identify(
@@ -148,7 +148,7 @@ def _of_files(
     nan_codes_free: bool,
     output: Output,
 ) -> OfPairs:
-    from ...conformance.pairs import identify_pairs
+    from ...conformance.pairs.identify import identify_pairs
     from ...tensors.inspect.paired_files import pairs, rules_of
 
     name, fields = _rules(profile, set)

@@ -35,14 +35,10 @@ class Candidate:
     words: Mapping[Role, int] = field(default_factory=dict)
     """Results of these that differ, by the role of their port."""
 
-    def to_dict(self) -> dict:
-        return {
-            "names": list(self.names),
-            "command": command_line(self.numerics),
-            "mismatched_blocks": self.blocks,
-            "mismatched_normal_blocks": self.normal,
-            **{f"mismatched_normal_{NOUNS[role]}": count for role, count in self.words.items()},
-        }
+    def to_dict(self, has_normal: bool = True) -> dict[str, object]:
+        found = {"names": list(self.names), "command": command_line(self.numerics), "mismatched_blocks": self.blocks}
+        words = {f"mismatched_normal_{NOUNS[role]}": count for role, count in self.words.items()}
+        return {**found, "mismatched_normal_blocks": self.normal, **words} if has_normal else found
 
 
 def candidates(asked: Rules, inputs: Collection[Role] | None = None) -> list[Candidate]:
@@ -143,7 +139,7 @@ def judged(rules: Rules, blocks: Converted, nan_codes_free: bool = False) -> Jud
     """Bytes and codes beside those of the golden model. Codes under a scale of NaN may be free."""
     expected = golden(rules, blocks.given)
     if nan_codes_free:
-        differs = of(rules).why(rules, blocks.given, expected, blocks.made, nan_codes_free) >= 0
+        differs = of(rules).why(blocks.given, expected, blocks.made, nan_codes_free) >= 0
     else:
         differs = expected.differ(blocks.made)
     words = {role: int(np.count_nonzero(array != blocks.made[role])) for role, array in expected.arrays.items()}

@@ -74,7 +74,7 @@ class Causes:
             blocks = Converted(blocks.given, as_codes(rules, expected, blocks.made[Role.NUMBERS])[0])
         else:
             know = of(rules)
-            why = know.why(rules, blocks.given, expected, blocks.made, self.nan_codes_free)
+            why = know.why(blocks.given, expected, blocks.made, self.nan_codes_free)
             found = np.array(["", *(cause.text for cause in know.causes)], object)[why + 1]
         rows = np.arange(len(found)) if in_order else np.flatnonzero(found != "")
         for named in reversed(self.named):

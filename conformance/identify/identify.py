@@ -188,9 +188,9 @@ class _Trial:
         if isinstance(rules, Nvfp4Encode):
             found = tensors.usual(rules, self.seed, NORMAL) if kind == "normal" else tensors.hard(rules, self.seed)
         elif kind == "normal":
-            found = of(rules).usual(rules, self.seed, NORMAL)
+            found = of(rules).usual(NORMAL, self.seed)
         else:
-            known = [one for _, parts in of(rules).stimuli(rules, "standard", self.random, self.seed) for one in parts]
+            known = [one for _, parts in of(rules).stimuli("standard", self.random, self.seed) for one in parts]
             found = Transactions.joined(known)
         return drawn(rules, found, self.seed)
 
@@ -352,7 +352,7 @@ class _Trial:
         if isinstance(rules, Encode) and Role.NUMBERS in normal.made.arrays:
             return remarks_on_numbers(rules, normal, every)
         know = of(rules)
-        why = know.why(rules, every.given, golden(rules, every.given), every.made, self.nan_codes_free)
+        why = know.why(every.given, golden(rules, every.given), every.made, self.nan_codes_free)
         only = know.only([know.causes[number] for number in np.unique(why[why >= 0])])
         return tuple(dict.fromkeys([*filter(None, [only]), *suspicions(rules, normal), *suspicions(rules, every)]))
 
@@ -389,4 +389,4 @@ class _Trial:
     def _described(self, rules: Rules, block: Converted) -> str:
         if isinstance(rules, Encode) and Role.NUMBERS in block.made.arrays:
             return described_numbers(rules, block.given, block.made)
-        return of(rules).described(rules, "the smallest block", block.given, golden(rules, block.given), block.made)
+        return of(rules).described("the smallest block", block.given, golden(rules, block.given), block.made)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import ClassVar
 
 from ...sim.transactions import Transactions
 from ...spec import Operation
@@ -27,8 +28,10 @@ class Verdict(StrEnum):
 class Identification:
     """The outcome of `identify`."""
 
+    has_normal: ClassVar[bool] = True
+    """Whether blocks of N(0,1) are among those that were tried."""
     rules: Rules
-    """Those asked for."""
+    """The rules asked for."""
     verdict: Verdict
     sentence: str
     """The outcome in words."""
@@ -75,10 +78,10 @@ class Identification:
             "rules": self.rules.to_dict(),
             "verdict": str(self.verdict),
             "sentence": self.sentence,
-            "matches": [one.to_dict() for one in self.matches],
-            "nearest": [one.to_dict() for one in self.nearest],
+            "matches": [one.to_dict(self.has_normal) for one in self.matches],
+            "nearest": [one.to_dict(self.has_normal) for one in self.nearest],
             "blocks": self.blocks,
-            "normal_blocks": self.normal,
+            **({"normal_blocks": self.normal} if self.has_normal else {}),
             "witness": self.witness,
             "witness_block": block and {str(role): array[0].tolist() for role, array in block.arrays.items()},
             "causes": dict(self.causes),

@@ -27,7 +27,7 @@ def kinds_of_numbers(rules: Encode, blocks: Converted, expected: Transactions) -
     """(n,) kinds of blocks whose numbers differ, in words; empty where nothing differs."""
     made, is_off = as_codes(rules, expected, blocks.made[Role.NUMBERS])
     known = of(rules)
-    why = known.why(rules, blocks.given, expected, made, False)
+    why = known.why(blocks.given, expected, made, False)
     kinds = [cause.text.partition(":")[0] for cause in known.causes]
     texts = [["", *(f"{kind}: {what}" for kind in kinds)] for what in (OTHER_ELEMENTS, NO_ELEMENT)]
     return np.array(texts, object)[is_off.astype(int), why + 1]
@@ -37,7 +37,7 @@ def remarks_on_numbers(rules: Encode, normal: Converted, every: Converted) -> tu
     """Sentences about wrong numbers of blocks of N(0,1), and of all blocks."""
     expected, known = golden(rules, every.given), of(rules)
     made, _ = as_codes(rules, expected, every.made[Role.NUMBERS])
-    why = known.why(rules, every.given, expected, made, False)
+    why = known.why(every.given, expected, made, False)
     found = sorted(set(why[why >= 0].tolist()))
     remarks = [known.only([known.causes[number] for number in found]), _ratio(rules, normal)]
     for blocks in (normal, every):

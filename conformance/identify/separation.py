@@ -69,7 +69,7 @@ def soon_separated(a: Rules, b: Rules) -> Separation:
 
 
 def _hard(rules: Rules) -> Transactions:
-    every = of(rules).stimuli(rules, "standard", FEW, 0)
+    every = of(rules).stimuli("standard", FEW, 0)
     return Transactions.joined(part for _, parts in every for part in parts)
 
 

@@ -21,7 +21,7 @@ NEAR = 64
 def suspicions(asked: Rules, blocks: Converted) -> Iterator[str]:
     """What blocks say about a fault, in sentences."""
     expected = golden(asked, blocks.given)
-    differs = of(asked).why(asked, blocks.given, expected, blocks.made, False) >= 0
+    differs = of(asked).why(blocks.given, expected, blocks.made, False) >= 0
     if differs.any():
         yield from SUSPICIONS[asked.name](asked, blocks, expected, differs)
 

@@ -11,7 +11,10 @@ import numpy as np
 
 from ...models.arrays.codes import code_values
 from ...models.arrays.source import narrow
+from ...sim.encode.simulation import EncodeSimulation
+from ...sim.nvfp4.encode import Nvfp4EncodeSimulation
 from ...sim.operations import drawn, golden, of
+from ...sim.simulation import EncoderSimulation
 from ...sim.transactions import Transactions, data_ports, word
 from ...spec import E8M0, Cast, Decode, Encode, FloatFormat, Nvfp4Decode, Nvfp4Encode, Port, Role
 from .. import tensors
@@ -206,14 +209,10 @@ def _pool(rules: Any, weights: np.ndarray, size: str, seed: int) -> Iterator[tup
     for kind, category in OF_KIND.items():
         too_many = isinstance(rules, Cast) and kind == "all" and rules.source.bits > SHORT
         if kind in know.kinds and not too_many:
-            for _, parts in know.stimuli(rules, kind, 0, seed):
-                yield category, _positive(_spread(Transactions.joined(parts), SEVERAL))
-    yield Category.RANDOM, _positive(know.random(rules, RANDOM_BLOCKS[size], seed))
+            for _, parts in know.stimuli(kind, 0, seed):
+                yield category, _positive(Transactions.joined(parts).spread(SEVERAL))
+    yield Category.RANDOM, _positive(know.random(RANDOM_BLOCKS[size], seed))
     yield Category.WEIGHTS, _of_weights(rules, weights, WEIGHT_BLOCKS[size])
-
-
-def _spread(blocks: Transactions, most: int) -> Transactions:
-    return blocks.rows(np.linspace(0, len(blocks) - 1, min(most, len(blocks))).astype(int))
 
 
 def _positive(blocks: Transactions) -> Transactions:
@@ -230,10 +229,9 @@ def _of_weights(rules: Any, weights: np.ndarray, most: int) -> Transactions:
     blocks = weights[: len(weights) // lanes * lanes].reshape(-1, lanes)[rows]
     entering = next(port for port in data_ports(rules.ports, "input") if port.role is not Role.RANDOM)
     if isinstance(rules, Decode):
-        return _left(Encode(block=rules.block), blocks, rules)
+        return _left(EncodeSimulation(Encode(block=rules.block)), blocks, rules)
     if isinstance(rules, Nvfp4Decode):
-        encoder = Nvfp4Encode(block=rules.block)
-        made_of = _left(encoder, blocks, rules)
+        made_of = _left(Nvfp4EncodeSimulation(Nvfp4Encode(block=rules.block)), blocks, rules)
         g = np.full((count, 1), np.float32(1 / 256).view(np.uint32))
         return made_of.with_arrays({Role.TENSOR_SCALE: g}) if _has(rules, Role.TENSOR_SCALE) else made_of
     if isinstance(rules, Cast) and rules.is_back:
@@ -247,11 +245,9 @@ def _has(rules: Any, role: Role) -> bool:
     return any(port.role is role for port in rules.ports)
 
 
-def _left(encoder: Any, blocks: np.ndarray, rules: Any) -> Transactions:
+def _left(encoder: EncoderSimulation[Any], blocks: np.ndarray, rules: Any) -> Transactions:
     """Scales and codes of blocks, as the ports of a decoder take them."""
-    given = of(encoder).of_tensor
-    assert given is not None
-    found = golden(encoder, given(encoder, np.ascontiguousarray(blocks).view(np.uint32)))
+    found = encoder.golden(encoder.of_tensor(np.ascontiguousarray(blocks).view(np.uint32)))
     words = {port.role: word(port) for port in rules.ports if port.role in found.arrays}
     return Transactions({role: found[role].astype(dtype) for role, dtype in words.items()})
 

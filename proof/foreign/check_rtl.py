@@ -17,9 +17,10 @@ from ...conformance.identify.suspicions import suspicions
 from ...hdl import HardwareConfig
 from ...host.errors import DesignError
 from ...host.files import claimed, sha256, write_whole
+from ...sim.causes import Cause
 from ...sim.check.comparison import Comparison, Divergence, divergence
 from ...sim.check.scoreboard import Scoreboard
-from ...sim.operations import Cause, element_role, golden, of
+from ...sim.operations import element_role, golden, of
 from ...sim.run.icarus import on_icarus
 from ...sim.run.stream import StreamedDriver, clocked_ports
 from ...sim.transactions import Transactions
@@ -262,12 +263,12 @@ def _check(
     check.objections = objections(adapter.elaboration)
     say("compiling it")
     comparison = Comparison(check.config, adapter.simulated(), check.seed, check.nan_codes_free)
-    know, rules = of(check.config.numerics), check.config.numerics
-    normal = know.usual(rules, check.seed, NORMAL)
+    know = of(check.config.numerics)
+    normal = know.usual(NORMAL, check.seed)
     comparison.run(exhaustive=exhaustive, blocks=blocks, progress=lambda done: say(f"{done:,} blocks compared"))
     check.stimuli, check.divergence = comparison.rows, divergence(comparison, normal)
     if not comparison.found and not check.divergence.differing_blocks:
-        if report := _on_icarus(check, adapter, comparison, comparison.drawn(know.few(rules, FEW, FEW)), say):
+        if report := _on_icarus(check, adapter, comparison, comparison.drawn(know.few(FEW, FEW)), say):
             check.remarks.append(
                 "no proof was possible: on Icarus, which knows unknown bits (x), here counted as wrong, and follows "
                 f"sensitivity lists, blocks differ\n{report}"
@@ -523,14 +524,14 @@ def _name(check: Check, comparison: Comparison) -> None:
 
     @cache
     def converted(chosen: BlockOperation) -> tuple[Converted, Converted]:
-        blocks = of(rules).hard(chosen, check.seed, TRIED), of(rules).usual(chosen, check.seed, NORMAL)
+        blocks = of(chosen).hard(TRIED, check.seed), of(chosen).usual(NORMAL, check.seed)
         hard, usual = (Converted(given := comparison.drawn(one), comparison.design(given)) for one in blocks)
         return hard, usual
 
     hard, usual = converted(rules)
     check.rules = ranked(
         candidates(rules),
-        lambda candidate: converted(of(rules).tried_as(rules, candidate)),
+        lambda candidate: converted(of(rules).tried_as(candidate)),
         partial(judged, nan_codes_free=check.nan_codes_free),
     )
     check.tried = len(hard.given) + len(usual.given)

@@ -97,10 +97,10 @@ def simulated(
     for mode, rules in enumerate(config.modes):
         know = of(rules)
         given = [] if more is None else [more]
-        every = Transactions.joined([know.hard(rules, 0, SIMULATED), know.single(rules, 0), *given])
+        every = Transactions.joined([know.hard(SIMULATED, 0), know.single_bits(0), *given])
         found = _on_verilator(config, mode, drawn(rules, every, 0), text, top, folder, latency)
         if found is None and icarus:
-            few = Transactions.joined([know.few(rules, FEW, FEW), *(part.rows(slice(SOME)) for part in given)])
+            few = Transactions.joined([know.few(FEW, FEW), *(part.rows(slice(SOME)) for part in given)])
             found = _on_icarus(config, mode, drawn(rules, few, 0), text, top, folder, latency)[1]
         if found:
             return found

@@ -49,7 +49,7 @@ def stimuli(rules: BlockOperation, seed: int = 0) -> dict[str, Transactions]:
     def few(blocks: Transactions) -> Transactions:
         return blocks.rows(np.linspace(0, len(blocks) - 1, min(BLOCKS, len(blocks))).astype(int))
 
-    every = of(rules).swept(rules, BLOCKS, seed, False)
+    every = of(rules).swept(BLOCKS, seed, False)
     return {
         "sweep" if name[0].isdigit() else name: drawn(rules, few(Transactions.joined(map(few, parts))), seed)
         for name, parts in every

@@ -10,7 +10,8 @@ import numpy as np
 
 from ...hdl import HardwareConfig
 from ...spec import Role
-from ..operations import Cause, drawn, element_role, golden, of
+from ..causes import Cause
+from ..operations import drawn, element_role, golden, of
 from ..run.driver import Driver
 from ..transactions import Transactions
 
@@ -80,7 +81,7 @@ class Comparison:
 
     def causes(self, given: Transactions, expected: Transactions, actual: Transactions) -> np.ndarray:
         """(n,) numbers of causes, -1 where nothing differs."""
-        return self.of.why(self.rules, given, expected, actual, self.nan_codes_free)
+        return self.of.why(given, expected, actual, self.nan_codes_free)
 
     def why(self, given: Transactions) -> np.ndarray:
         """(n,) why blocks differ, each for itself; -1 where they do not."""
@@ -92,7 +93,7 @@ class Comparison:
 
     def run(self, *, exhaustive: bool, blocks: int, progress: Callable[[int], None]) -> None:
         """Compare on directed and ``blocks`` random blocks, and on a sweep over all inputs or a share of it."""
-        for name, parts in self.of.swept(self.rules, blocks, self.seed, exhaustive):
+        for name, parts in self.of.swept(blocks, self.seed, exhaustive):
             row: dict[str, Any] = {"stimulus": name, "blocks": 0, "differ": 0}
             self.rows.append(row)
             for given in parts:
@@ -134,7 +135,7 @@ class Comparison:
 
     def _in_words(self, title: str, given: Transactions, expected: Transactions, actual: Transactions, row: int) -> str:
         sides = (side.rows(slice(row, row + 1)) for side in (given, expected, actual))
-        return self.of.described(self.rules, title, *sides)
+        return self.of.described(title, *sides)
 
 
 def divergence(comparison: Comparison, given: Transactions) -> Divergence:

@@ -44,7 +44,7 @@ def round_trip(
     if decoder.numerics.random_bits:
         raise ValueError("the decoder of a pair takes no random bits")
     rules, back = encoder.numerics, decoder.numerics
-    given = drawn(rules, of(rules).sample(rules, seed), seed)
+    given = drawn(rules, of(rules).sample(seed), seed)
     between = golden(rules, given)
     made = golden(back, between)
     entering = [port for port in encoder.pins if port.direction == "input" and port.role.is_data]

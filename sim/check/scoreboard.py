@@ -40,7 +40,7 @@ class Scoreboard:
         self.mismatched_blocks += len(wrong)
         for row in wrong[: SHOWN - len(self.mismatches)]:
             sides = (side.rows(slice(row, row + 1)) for side in (entering, expected, actual))
-            self.mismatches.append(of(operation).described(operation, f"{stimulus} block {first + row}", *sides))
+            self.mismatches.append(of(operation).described(f"{stimulus} block {first + row}", *sides))
 
     def refuse(self, stimulus: str, blocks: int, fault: str) -> None:
         """Count blocks whose results cannot be told apart, and say why."""

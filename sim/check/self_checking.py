@@ -128,7 +128,7 @@ def _rows(config: HardwareConfig, seed: int) -> Sequence[Row]:
     """For each block the values of the inputs and those of the outputs, by port."""
     found = []
     for mode, rules in enumerate(config.modes):
-        given = drawn(rules, of(rules).sample(rules, seed + mode), seed + mode).in_mode(mode)
+        given = drawn(rules, of(rules).sample(seed + mode), seed + mode).in_mode(mode)
         made, given = golden(rules, given), supplied(config, given)
         for row in range(len(given)):
             sides = given.values(config.ports, "input", row), made.values(config.ports, "output", row)

@@ -16,11 +16,12 @@ from ...models.arrays.arguments import require_whole
 from ...models.arrays.source import DTYPES, narrow, widen
 from ...spec import Operation
 from .. import stimuli as make
-from ..encode.golden import blocks_of
+from ..encode.simulation import blocks_of
 from ..operations import drawn, golden, of
 from ..run.driver import Driver
 from ..run.handshake import HandshakeError, StalledDriver
 from ..run.verilated import driver_of
+from ..simulation import EncoderSimulation, Stimuli
 from ..transactions import Transactions
 from .record import Record
 from .scoreboard import Scoreboard
@@ -87,7 +88,7 @@ def verify(
 
     The configuration is complete, or that of an encoder, given as to `hdl.converter_config`: a format with a profile
     and fields.
-    ``stimuli`` is one of the kinds that the operation has (`operations.Simulated`): ``standard`` is directed blocks and
+    ``stimuli`` is one of the kinds that the operation has (`Simulation.kinds`): ``standard`` is directed blocks and
     ``blocks`` random ones; of an encoder ``exhaustive`` is every source pattern and every relevant distance below the
     maximum, ``stratified`` a 64th of that. ``tensors``, pairs of a name and (n, block_size) float32 blocks, replaces
     them; of encoders only. Every mode of the configuration is compared, on a share of the random blocks. ``design`` is
@@ -102,7 +103,8 @@ def verify(
         config = converter_config(config, profile, **fields)
     elif fields or profile is not None:
         raise TypeError(f"a {type(config).__name__} is complete: profile and fields cannot be given beside it")
-    kinds = of(config.numerics).kinds
+    simulations = [of(rules) for rules in config.modes]
+    kinds = simulations[0].kinds
     if stimuli not in kinds:
         raise ValueError(f"stimuli must be one of {', '.join(kinds)}, not {stimuli!r}")
     require_whole("blocks", blocks)
@@ -111,8 +113,8 @@ def verify(
         raise ValueError(f"blocks must be at least 1, not {blocks}")
     if seed < 0:
         raise ValueError(f"seed must be at least 0, not {seed}")
-    of_tensor = of(config.numerics).of_tensor
-    if tensors is not None and of_tensor is None:
+    encoders = [one for one in simulations if isinstance(one, EncoderSimulation)]
+    if tensors is not None and not encoders:
         raise ValueError("tensors are numbers, which an encoder takes")
     with refreshed(force):
         design = design or driver_of(verilog(config, "dut"), "dut", config)
@@ -126,11 +128,12 @@ def verify(
     )
     given = None if tensors is None else list(tensors)  # they are read once for each mode
     for number, rules in enumerate(config.modes):
-        chosen = (
-            of(rules).stimuli(rules, stimuli, -(-blocks // len(config.modes)), seed)
-            if given is None or of_tensor is None
-            else ((name, [of_tensor(rules, _as_patterns(name, array, rules))]) for name, array in given)
-        )
+        chosen: Stimuli
+        if given is None:
+            chosen = simulations[number].stimuli(stimuli, -(-blocks // len(config.modes)), seed)
+        else:
+            encoder = encoders[number]
+            chosen = ((name, [encoder.of_tensor(_as_patterns(name, array, rules))]) for name, array in given)
         for name, parts in chosen:
             for _ in _comparisons(board, number, name, parts, design, seed):
                 if progress:

@@ -146,7 +146,7 @@ async def check_rows(dut: Design, name: str, gaps: bool) -> None:
     """Stream random blocks, each under another mode than the one before."""
     count, modes = JOB["random_blocks"] // 4 + 1, len(CONFIG.modes)
     board, rows = Scoreboard(CONFIG, repeat=JOB["repeat"]), np.arange(count)
-    given = of(CONFIG.numerics).random(CONFIG.numerics, count, JOB["seed"] + 1)
+    given = of(CONFIG.numerics).random(count, JOB["seed"] + 1)
     given = drawn(CONFIG.numerics, given, JOB["seed"] + 1).with_arrays({Role.MODE: (rows % modes)[:, None]})
     results = await stream(dut, name, [given.values(PORTS, "input", int(row)) for row in rows], gaps)
     for mode, rules in enumerate(CONFIG.modes):
@@ -198,7 +198,7 @@ elif JOB["simulator"] == "icarus":  # before all others, so that the inputs have
     async def unknown_start(dut: Design, mode: int) -> None:
         """From nothing known to everything known, one lane after the other: then nothing of it is left."""
         rules = CONFIG.modes[mode]
-        blocks = of(rules).random(rules, JOB["unknown_blocks"], JOB["seed"])
+        blocks = of(rules).random(JOB["unknown_blocks"], JOB["seed"])
         await check(dut, "unknown_start", mode, blocks, arrive=True)
 
     if "unknown_signs" in UNKNOWN:
@@ -254,7 +254,7 @@ if JOB["vectors"]:
 def cases(mode: int) -> dict[str, Transactions]:
     """Directed blocks of every family, and random ones."""
     rules = CONFIG.modes[mode]
-    return of(rules).regression(rules, JOB["random_blocks"], JOB["seed"])
+    return of(rules).regression(JOB["random_blocks"], JOB["seed"])
 
 
 @cocotb.test()

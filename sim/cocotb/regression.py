@@ -218,7 +218,7 @@ def _judged(
     config: HardwareConfig, simulator: str, folder: Path, waveform: Path | None, seed: int, more: list[str]
 ) -> Regression:
     log, comparisons, results = folder / LOG, folder / COMPARISONS, folder / RESULTS
-    expected = list(of(config.numerics).regression(config.numerics, 1, seed))
+    expected = list(of(config.numerics).regression(1, seed))
     if config.alternatives:
         expected = [f"{name} mode {number}" for number in range(len(config.modes)) for name in expected]
     if config.latency:

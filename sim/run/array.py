@@ -18,7 +18,7 @@ from ...models.exact.encode import quantize_block
 from ...spec import Encode, Port, Role
 from .. import stimuli as make
 from ..check.scoreboard import Scoreboard
-from ..encode.golden import blocks_of
+from ..encode.simulation import blocks_of
 from ..operations import drawn, golden
 from ..transactions import Transactions
 from .driver import Driver, build

@@ -74,8 +74,8 @@ def departures(profile: Profile, operation: str) -> list[str]:
 
 def of_blocks(function, rules) -> bool:
     simulated = of(rules)
-    given = simulated.usual(rules, SEED, BLOCKS)
-    made, wanted = Function(function, rules)(given), simulated.golden(rules, given)
+    given = simulated.usual(BLOCKS, SEED)
+    made, wanted = Function(function, rules)(given), simulated.golden(given)
     return all(np.array_equal(made[role], wanted[role]) for role in made.arrays if role in wanted.arrays)
 
 

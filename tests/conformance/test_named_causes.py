@@ -155,7 +155,7 @@ def blocks(rules: Operation, function: Callable) -> tuple[Converted, Converted]:
     if rules.name == "two_level_encode":
         parts = [tensors.usual(rules, 0, 800), tensors.boundaries(rules, 0).rows(slice(1600))]
     else:
-        parts = [of(rules).usual(rules, 0, 800), of(rules).hard(rules, 0, 1000)]
+        parts = [of(rules).usual(800, 0), of(rules).hard(1000, 0)]
     convert = Function(function, rules)
     made = [Converted(given, convert(given)) for given in parts]
     if rules.name == "two_level_encode":

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mxcast.sim.nvfp4.encode import described, golden, random
+from mxcast.sim.nvfp4.encode import Nvfp4EncodeSimulation
 from mxcast.spec import NVFP4_DECODERS, NVFP4_ENCODERS, Role, nvfp4_encoding
 
 
@@ -28,10 +28,11 @@ def test_explain(passes):
 @pytest.mark.parametrize("profile", ["nvfp4_te", "nvfp4_ao", "nvfp4_ao_single"])
 def test_a_difference_comes_with_the_command_that_explains_it(profile, passes):
     rules = nvfp4_encoding("nvfp4", profile, source="bf16")
-    given = random(rules, 1, 4)
-    expected = golden(rules, given)
+    simulation = Nvfp4EncodeSimulation(rules)
+    given = simulation.random(1, 4)
+    expected = simulation.golden(given)
     actual = expected.with_arrays({Role.CODES: expected[Role.CODES] ^ 1})
-    report = described(rules, "random block 0", given, expected, actual)
+    report = simulation.described("random block 0", given, expected, actual)
     command = report.partition("to explain: mxcast ")[2].split()
     found = json.loads(passes(*command, "--json"))
     assert found["scale"] == expected[Role.SCALE][0, 0] and len(found["block"]) >= 4

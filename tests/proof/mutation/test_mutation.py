@@ -1,7 +1,5 @@
 """Mutation: what becomes of planted faults is decided by real stimuli and the real solver."""
 
-from dataclasses import replace
-
 import pytest
 
 from mxcast.hdl import converter_config
@@ -9,7 +7,7 @@ from mxcast.proof import mutation
 from mxcast.proof.mutation import Fate, mutate
 from mxcast.proof.specification.encode import Specification
 from mxcast.proof.specification.mutants import ENCODE_MUTANTS, mutated, refute
-from mxcast.sim.encode.golden import blocks_of
+from mxcast.sim.encode.simulation import EncodeSimulation, blocks_of
 from mxcast.sim.operations import OPERATIONS
 
 
@@ -24,12 +22,15 @@ def test_no_fault_survives(element, profile, tmp_path):
 def test_a_weak_regression_shows(tmp_path, monkeypatch):
     """With zeros for stimuli faults survive, each with a block that the model converts otherwise."""
     zeros = blocks_of(mutation.np.zeros((4, 4), "u4"))
-    weak = replace(
-        OPERATIONS["encode"],
-        regression=lambda numerics, blocks, seed: {"zeros": zeros},
-        stimuli=lambda numerics, kind, blocks, seed: [(kind, [zeros])],
-    )
-    monkeypatch.setitem(OPERATIONS, "encode", weak)
+
+    class Weak(EncodeSimulation):
+        def regression(self, blocks, seed):
+            return {"zeros": zeros}
+
+        def stimuli(self, kind, blocks, seed):
+            yield kind, [zeros]
+
+    monkeypatch.setitem(OPERATIONS, "encode", Weak)
     result = mutate(converter_config("e4m3", "ocp", block_size=4), 8, out=tmp_path)
     assert result.count(Fate.SURVIVED) > 2
     assert all("expected" in mutant.by for mutant in result.mutants if mutant.fate is Fate.SURVIVED)

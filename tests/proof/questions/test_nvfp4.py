@@ -157,8 +157,8 @@ def test_simulated_constants_are_within_what_lemmas_assume(order):
     """No simulated block is outside of the domain of the proof."""
     rules = nvfp4_encoding("nvfp4", f"nvfp4_{order}")
     know, roles = of(rules), (Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT)
-    parts = [part for _, some in know.swept(rules, 2000, 0, False) for part in some]
-    parts += [know.hard(rules, 0, 2000), know.few(rules, 600, 600)]
+    parts = [part for _, some in know.swept(2000, 0, False) for part in some]
+    parts += [know.hard(2000, 0), know.few(600, 600)]
     pairs = np.unique(np.concatenate([np.hstack([part[role] for role in roles]) for part in parts]), axis=0)
     assert len(pairs) > 2000
     inside = (

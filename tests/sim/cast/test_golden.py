@@ -19,7 +19,7 @@ from mxcast.hdl.emission.emit import WAIVER
 from mxcast.hdl.emission.modules import convert_all
 from mxcast.models.fast.cast import cast_patterns
 from mxcast.sim import verilate
-from mxcast.sim.cast.golden import entering_port, everything, leaving_port, stimuli
+from mxcast.sim.cast.simulation import CastSimulation
 from mxcast.sim.check.self_checking import bench
 from mxcast.sim.check.verification import verify
 from mxcast.sim.run.driver import Driver, build
@@ -74,13 +74,13 @@ def side_by_side(family: list[Cast]) -> Driver:
     """Casts of one source, each with its own output, in one Verilated design; random bits are the lowest of 16."""
     tops = {f"d{number}": CastConfig(numerics=rules) for number, rules in enumerate(family)}
     text = convert_all({top: Caster(config) for top, config in tops.items()})
-    enters = replace(entering_port(family[0]), name="given")
+    enters = replace(CastSimulation(family[0]).entering, name="given")
     ports = [enters, replace(enters, name="random", role=RANDOM, bits=16, format=None)]
-    ports += [replace(leaving_port(rules), name=f"y{number}") for number, rules in enumerate(family)]
+    ports += [replace(CastSimulation(rules).leaving, name=f"y{number}") for number, rules in enumerate(family)]
     declared = ", ".join(f"{port.direction} [{port.width - 1}:0] {port.name}" for port in ports)
     lines = [f"module side_by_side({declared});"]
     for number, rules in enumerate(family):
-        names = {entering_port(rules).name: "given", leaving_port(rules).name: f"y{number}"}
+        names = {CastSimulation(rules).entering.name: "given", CastSimulation(rules).leaving.name: f"y{number}"}
         names |= {"random": f"random[{rules.random_bits - 1}:0]"} if rules.random_bits else {}
         lines.append(f"  d{number} u{number} ({', '.join(f'.{port}({net})' for port, net in names.items())});")
     return Driver(build("\n".join([WAIVER, *lines, "endmodule", *text.values()]), "side_by_side", ports), ports)
@@ -102,8 +102,8 @@ def compared(design: Driver, family: list[Cast], patterns: np.ndarray) -> int:
 @pytest.mark.parametrize("source", share([*SCALARS, "bf16", "fp16"], 2))
 def test_all_patterns_of_every_profile(source, record_property):
     family = [*of_profiles(source), *of_other_rules(source, 30, seed=1)]
-    role = entering_port(family[0]).role
-    patterns = np.concatenate([words[role] for words in everything(family[0])])
+    simulation = CastSimulation(family[0])
+    patterns = np.concatenate([words[simulation.entering.role] for words in simulation.everything()])
     record_property("comparisons", counted := compared(side_by_side(family), family, patterns))
     assert counted == len(family) << family[0].source.bits and len(family) > 40
 
@@ -114,7 +114,7 @@ def test_fp32_of_every_profile(record_property):
     chunks = [
         words
         for seed, rules in enumerate(family)
-        for _, parts in stimuli(rules, "standard", 10_000, seed)
+        for _, parts in CastSimulation(rules).stimuli("standard", 10_000, seed)
         for words in parts
     ]
     patterns = np.unique(np.concatenate([words[Role.NUMBERS] for words in chunks]))[:, None]

@@ -156,7 +156,7 @@ def test_planted_bugs_are_found(plant, rules, monkeypatch):
 
 def test_a_wrong_model_is_found(monkeypatch):
     """The exact definition is compared with the model, not with itself."""
-    from mxcast.sim.encode import golden as encoding
+    from mxcast.sim.encode import simulation as encoding
 
     monkeypatch.setattr(
         encoding, "quantize", lambda x, rules, **more: quantize(x, rules.replace(rounding="rtz"), **more)

@@ -10,7 +10,8 @@ from mxcast.hdl import converter_config
 from mxcast.sim import test as regress
 from mxcast.sim.check.scoreboard import Scoreboard
 from mxcast.sim.cocotb import regression
-from mxcast.sim.encode.golden import blocks_of, golden
+from mxcast.sim.encode.simulation import blocks_of
+from mxcast.sim.operations import golden
 from mxcast.sim.run import tools
 from mxcast.sim.stimuli import corner_cases
 from mxcast.spec import Role

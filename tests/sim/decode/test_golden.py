@@ -24,7 +24,7 @@ from mxcast.models.arrays.source import DTYPES
 from mxcast.models.fast.decode import decode_blocks
 from mxcast.sim.check.self_checking import bench
 from mxcast.sim.check.verification import verify
-from mxcast.sim.decode.golden import pairs
+from mxcast.sim.decode.simulation import DecodeSimulation
 from mxcast.sim.run.driver import Driver, build
 from mxcast.sim.run.verilated import driver_of
 from mxcast.spec import BLOCKS, DECODERS, DecodedNan, Kind, Role, Rounding, ScaleReading, block_format, decoding
@@ -95,7 +95,7 @@ def side_by_side(family, **hardware) -> Driver:
 def pairs_compared(family, **hardware) -> int:
     """Compare decoders with the model, for every pair of scale byte and code; how many numbers were compared."""
     design, compared = side_by_side(family, **hardware), 0
-    for blocks in pairs(family[0]):
+    for blocks in DecodeSimulation(family[0]).pairs():
         codes, scales = blocks[Role.CODES], blocks[Role.SCALE]
         shape = codes.shape
         made = {f"y{number}": np.empty(shape, f"u{family[0].destination.bits // 8}") for number in range(len(family))}

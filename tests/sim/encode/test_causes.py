@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from mxcast.hdl import converter_config
-from mxcast.sim.encode.causes import CAUSES, causes, only
-from mxcast.sim.encode.golden import blocks_of, golden
+from mxcast.sim.encode.simulation import EncodeSimulation, blocks_of
 from mxcast.sim.transactions import Transactions
 from mxcast.spec import Role
 
-NUMERICS = converter_config("e4m3", "ocp", block_size=2).numerics
+SIMULATION = EncodeSimulation(converter_config("e4m3", "ocp", block_size=2).numerics)
+CAUSES = SIMULATION.causes
 BLOCKS = {
     "ordinary": (0x3F800000, 0xC0490FDB),
     "elements": (0x3F800000, 0x38000000),  # 1 and 2^-15: under the byte 119 the second is a subnormal element
@@ -26,7 +26,11 @@ BLOCKS = {
 
 def expected() -> tuple[Transactions, Transactions]:
     given = blocks_of(np.array(list(BLOCKS.values()), np.uint32))
-    return given, golden(NUMERICS, given)
+    return given, SIMULATION.golden(given)
+
+
+def why(given: Transactions, actual: Transactions, nan_codes_free: bool = False) -> np.ndarray:
+    return SIMULATION.why(given, SIMULATION.golden(given), actual, nan_codes_free)
 
 
 def changed(right: Transactions, row: int, *, scale: int = 0, code: int = 0, lane: int = 1) -> Transactions:
@@ -56,7 +60,7 @@ def changed(right: Transactions, row: int, *, scale: int = 0, code: int = 0, lan
 def test_a_planted_difference(kind, scale, code, text):
     given, right = expected()
     row = list(BLOCKS).index(kind)
-    found = causes(NUMERICS, given, right, changed(right, row, scale=scale, code=code))
+    found = why(given, changed(right, row, scale=scale, code=code))
     assert [CAUSES[number].text if number >= 0 else None for number in found] == [
         text if at == row else None for at in range(len(given))
     ]
@@ -65,18 +69,15 @@ def test_a_planted_difference(kind, scale, code, text):
 def test_an_ordinary_code_beside_a_subnormal_one_is_ordinary():
     given, right = expected()
     both = changed(changed(right, 1, code=1), 1, code=1, lane=0)
-    assert CAUSES[causes(NUMERICS, given, right, both)[1]].text == "ordinary blocks: codes only"
+    assert CAUSES[why(given, both)[1]].text == "ordinary blocks: codes only"
 
 
 def test_free_codes_are_no_difference_but_a_wrong_byte_is():
     given, right = expected()
     row = list(BLOCKS).index("specials")
-    assert causes(NUMERICS, given, right, changed(right, row, code=1), nan_codes_free=True)[row] == -1
-    assert (
-        CAUSES[causes(NUMERICS, given, right, changed(right, row, scale=1), nan_codes_free=True)[row]].kind
-        == "specials"
-    )
-    assert CAUSES[causes(NUMERICS, given, right, changed(right, 0, code=1), nan_codes_free=True)[0]].kind == "ordinary"
+    assert why(given, changed(right, row, code=1), nan_codes_free=True)[row] == -1
+    assert CAUSES[why(given, changed(right, row, scale=1), nan_codes_free=True)[row]].kind == "specials"
+    assert CAUSES[why(given, changed(right, 0, code=1), nan_codes_free=True)[0]].kind == "ordinary"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_free_codes_are_no_difference_but_a_wrong_byte_is():
     ],
 )
 def test_what_they_have_in_common(kinds, sentence):
-    assert only([cause for cause in CAUSES if cause.kind in kinds]) == sentence
+    assert SIMULATION.only([cause for cause in CAUSES if cause.kind in kinds]) == sentence
 
 
 def test_every_kind_has_a_block_here():

@@ -13,7 +13,7 @@ from mxcast.hdl.config.command import command_line
 from mxcast.models import rotate
 from mxcast.models.exact.hadamard import rotate_block
 from mxcast.sim import verify
-from mxcast.sim.hadamard.golden import corners
+from mxcast.sim.hadamard.simulation import HadamardSimulation
 from mxcast.sim.run.verilated import driver_of
 from mxcast.sim.transactions import Transactions
 from mxcast.spec import Hadamard, Role
@@ -44,7 +44,7 @@ def test_other_signs_and_registers():
 def test_by_definition():
     """Directed blocks by rational arithmetic: cancelling ones, subnormal numbers, Inf and NaN."""
     config, design = made()
-    blocks = corners(config.numerics, seed=1).rows(slice(None, None, 7))
+    blocks = HadamardSimulation(config.numerics).corners(seed=1).rows(slice(None, None, 7))
     expected = [rotate_block(block, config.numerics) for block in blocks[Role.NUMBERS].tolist()]
     assert design(blocks)[Role.ROTATED].tolist() == expected
 

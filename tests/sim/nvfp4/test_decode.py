@@ -13,8 +13,7 @@ from mxcast.hdl.config.command import command_line
 from mxcast.hdl.nvfp4.decoder import FACTORS, NANS
 from mxcast.models.exact.nvfp4_decode import decode_block
 from mxcast.sim import verify
-from mxcast.sim.nvfp4.decode import usual
-from mxcast.sim.nvfp4.decode_causes import causes
+from mxcast.sim.nvfp4.decode import Nvfp4DecodeSimulation
 from mxcast.sim.run.verilated import driver_of
 from mxcast.sim.transactions import Transactions
 from mxcast.spec import Convention, DecodedNan, Nvfp4Decode, Role
@@ -113,10 +112,11 @@ def test_the_other_order_is_found():
     """s * (a / C) in place of (s * a) / C."""
     config, design = made()
     _, other = made("nvfp4_ao", nan="all_ones")
-    given = usual(config.numerics, 0, 1000)
+    simulation = Nvfp4DecodeSimulation(config.numerics)
+    given = simulation.usual(1000, 0)
     g = given[Role.TENSOR_SCALE].view(np.float32) * (np.float32(1) / np.float32(2688))
     found = other(given.with_arrays({Role.TENSOR_SCALE: g.view(np.uint32)}))
-    assert set(causes(config.numerics, given, design(given), found)) == {-1, 0}
+    assert set(simulation.why(given, design(given), found, False)) == {-1, 0}
 
 
 def test_every_rule_is_made():

@@ -14,7 +14,7 @@ from mxcast.hdl.primitives.binary32_limits import INF
 from mxcast.models.arrays.codes import code_values
 from mxcast.models.fast.nvfp4_encode import POWERS, Chunk
 from mxcast.sim import verify
-from mxcast.sim.nvfp4 import encode as rooms
+from mxcast.sim.operations import golden
 from mxcast.sim.run.verilated import driver_of
 from mxcast.sim.transactions import Transactions
 from mxcast.spec import E2M1, E4M3, FP32, FourOverSix
@@ -120,7 +120,7 @@ def test_planted_bugs_are_found(bug, metric):
 
     def planted(given: Transactions) -> Transactions:
         with patch.object(Chunk, *PLANTED[bug]):
-            return rooms.golden(config.numerics, given)
+            return golden(config.numerics, given)
 
     assert not verify(config, design=planted, stimuli="boundary").passed
 
@@ -128,10 +128,10 @@ def test_planted_bugs_are_found(bug, metric):
 def test_without_a_bug_nothing_is_found():
     config = nvfp4_config("nvfp4", PROFILE)
     with patch.object(Chunk, "_error", errors):
-        assert verify(config, design=lambda given: rooms.golden(config.numerics, given), stimuli="boundary").passed
+        assert verify(config, design=lambda given: golden(config.numerics, given), stimuli="boundary").passed
 
 
 def test_the_other_largest_scale_is_found():
     config, other = (nvfp4_config("nvfp4", PROFILE, scale_max=most) for most in (256, 448))
-    result = verify(config, design=lambda given: rooms.golden(other.numerics, given), stimuli="random", blocks=300)
+    result = verify(config, design=lambda given: golden(other.numerics, given), stimuli="random", blocks=300)
     assert not result.passed

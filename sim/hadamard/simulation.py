@@ -1,0 +1,117 @@
+"""Hadamard transforms in simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...models.fast.hadamard import rotate
+from ...spec import BF16, Hadamard, Role
+from ..causes import causes_of
+from ..simulation import AROUND, ElementSimulation, Stimuli
+from ..transactions import Transactions
+
+SIZE = 16
+CORNERS = 4000
+"""Blocks of `HadamardSimulation.corners`, about."""
+SHOWN = 4
+"""Results of a block that are shown."""
+
+INF, NAN = BF16.inf_field, BF16.inf_field | 1
+EDGES = (0, 1, 2, 0x7F, 0x80, 0x81, 0x17F, 0x3F80, 0x3FFF, BF16.max_code, INF, NAN)
+"""Magnitudes: zero, subnormal numbers, the smallest normal ones, one, the largest, Inf and NaN."""
+
+
+def _blocks(patterns: np.ndarray) -> Transactions:
+    return Transactions({Role.NUMBERS: patterns.astype(np.uint16)})
+
+
+def _cancelling(blocks: int, rng: np.random.Generator) -> np.ndarray:
+    """Blocks whose large numbers cancel in some sums, so that any exponent can be left: pairs of one magnitude, far
+    apart, and small numbers that put a sum next to the middle of two results.
+    """
+    fields = rng.integers(0, 255, (blocks, SIZE // 2))
+    near = fields[:, :1] - rng.integers(0, 26, (blocks, SIZE // 2)).cumsum(axis=1)
+    fields = np.where(rng.integers(0, 2, (blocks, 1)), np.clip(near, 0, 254), fields)
+    fractions = rng.choice([0, 1, 0x40, 0x7F, *rng.integers(0, 128, 4)], fields.shape)
+    pairs = np.repeat(fields << BF16.man_bits | fractions, 2, axis=1)
+    changed = rng.integers(0, 8, pairs.shape) == 0
+    pairs = np.where(changed, rng.integers(0, INF, pairs.shape), pairs)
+    signs = rng.integers(0, 2, pairs.shape) * BF16.sign_mask
+    return rng.permuted(pairs | signs, axis=1)
+
+
+class HadamardSimulation(ElementSimulation[Hadamard]):
+    """The operation `Hadamard` in simulations."""
+
+    kinds = ("standard", "corner", "random")
+    causes = causes_of(
+        {
+            "ordinary": "ordinary results",
+            "small": "results that are subnormal or zero",
+            "large": "results that are the largest number or Inf",
+            "specials": "blocks with NaN or Inf",
+        }
+    )
+    sentences = (
+        ({"specials"}, "only blocks with NaN or Inf differ"),
+        ({"small"}, "only results that are subnormal or zero differ"),
+        ({"large"}, "only results that are the largest number or Inf differ"),
+    )
+    chunk = 1 << 13
+
+    def golden(self, entering: Transactions) -> Transactions:
+        return Transactions({Role.ROTATED: rotate(np.ascontiguousarray(entering[Role.NUMBERS]), self.rules)})
+
+    def directed(self, kind: str, seed: int) -> Stimuli:
+        if kind == "corner":
+            yield kind, [self.corners(seed)]
+
+    def corners(self, seed: int) -> Transactions:
+        """Each of `EDGES` in all numbers and alone, mixtures of them, and `_cancelling` blocks."""
+        rng = np.random.default_rng(seed)
+        edges = np.array([*EDGES, *(edge | BF16.sign_mask for edge in EDGES)])
+        alike = np.repeat(edges[:, None], SIZE, axis=1)
+        alone = (np.eye(SIZE, dtype=np.int64) * edges[:, None, None]).reshape(-1, SIZE)
+        finite = np.array([edge for edge in edges if edge & BF16.magnitude_mask < INF])
+        mixed = [rng.choice(edges, (CORNERS // 8, SIZE)), rng.choice(finite, (CORNERS // 8, SIZE))]
+        one_special = rng.choice(finite, (CORNERS // 8, SIZE))
+        one_special[np.arange(len(one_special)), rng.integers(0, SIZE, len(one_special))] = rng.choice(
+            edges, len(one_special)
+        )
+        return _blocks(np.concatenate([alike, alone, *mixed, one_special, _cancelling(CORNERS // 2, rng)]))
+
+    def random(self, blocks: int, seed: int) -> Transactions:
+        """A third is `usual`, in a third large numbers cancel, a third is any patterns."""
+        share, rng = -(-blocks // 3), np.random.default_rng(seed)
+        anything = _blocks(rng.integers(0, 1 << BF16.bits, (share, SIZE)))
+        parts = [self.usual(share, seed), _blocks(_cancelling(share, rng)), anything]
+        return Transactions.joined(parts).rows(slice(blocks))
+
+    def usual(self, blocks: int, seed: int) -> Transactions:
+        """Blocks of N(0,1), cut off to BF16."""
+        numbers = np.random.default_rng(seed).standard_normal((blocks, SIZE), np.float32)
+        return _blocks(numbers.view(np.uint32) >> np.uint32(BF16.bits))
+
+    def single_bits(self, seed: int) -> Transactions:
+        return self.flipped(self.usual(AROUND, seed))
+
+    def regression(self, blocks: int, seed: int) -> dict[str, Transactions]:
+        return {"corner": self.corners(seed), "random": self.random(blocks, seed)}
+
+    def fits(self, given: Transactions, right: np.ndarray) -> Mapping[str, np.ndarray]:
+        magnitude = right & BF16.magnitude_mask
+        return {
+            "small": magnitude >> BF16.man_bits == 0,
+            "large": magnitude >= BF16.max_code,
+            "specials": ((given[Role.NUMBERS] & BF16.magnitude_mask) >= INF).any(axis=1, keepdims=True),
+        }
+
+    def described(self, title: str, given: Transactions, expected: Transactions, actual: Transactions) -> str:
+        want, got = expected[Role.ROTATED][0], actual[Role.ROTATED][0]
+        wrong = np.flatnonzero(want != got)
+        lines = [f"{title}: signs 0x{self.rules.signs:04X}, {len(wrong)} of {SIZE} results differ"]
+        lines += [f"    result {j}: expected 0x{int(want[j]):04X}, got 0x{int(got[j]):04X}" for j in wrong[:SHOWN]]
+        lines.append(f"    the block: {','.join(f'0x{int(number):04X}' for number in given[Role.NUMBERS][0])}")
+        return "\n".join(lines)
