@@ -158,18 +158,6 @@ def tables(results: dict) -> dict[str, str]:
         f"converts {e4m3['mxcast']:.0f} million elements a second to E4M3 on one\ncore: "
         f"{e4m3['ratio']:.1f} times what {e4m3['best']} does on a whole tensor, and "
         f"{e4m3['baselines']['torchao_parts']['ratio']:.2f} of what torchao does if it is fed 2 MiB at a time.**\n",
-        "speed": markdown(
-            [
-                {
-                    "format": name,
-                    "mxcast": row["mxcast"],
-                    "fastest library, whole tensor": f"{row['baselines'][row['best']]['rate']} ({row['best']})",
-                    "torchao, 2 MiB at a time": row["baselines"].get("torchao_parts", {}).get("rate"),
-                }
-                for name, row in speed["formats"].items()
-            ]
-        )
-        + f"\n{speed['unit'].capitalize()}; {speed['mib']} MiB of FP32, profile `{speed['profile']}`.\n",
         "synth": markdown([{c: row[c] for c in columns} for row in synth["rows"]])
         + f"\npyosys {synth['yosys']}, `synth_xilinx -family xcu -flatten -noiopad -noclkbuf`, profile `ocp`.\n",
         "quantize": markdown(

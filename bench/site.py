@@ -24,8 +24,8 @@ def on_files(files: Any, *, config: Any) -> Any:
     """Add the generated pages to the files of docs/."""
     from mkdocs.structure.files import File
 
-    for name, content in (("commands", commands()), ("catalogue", catalogue())):
-        files.append(File.generated(config, f"reference/{name}.md", content=content))
+    for name, content in (("index", index()), ("reference/commands", commands()), ("reference/catalogue", catalogue())):
+        files.append(File.generated(config, f"{name}.md", content=content))
     return files
 
 
@@ -41,6 +41,16 @@ def on_page_markdown(markdown: str, *, page: Any, **_: object) -> str:
     return OUTSIDE.sub(
         lambda found: found[0] if found[0].count("../") <= depth else f"{found[1]} (`{found[2]}`)", markdown
     )
+
+
+def index() -> str:
+    """The first page: README.md, whose links begin in docs/ then.
+
+    >>> index().splitlines()[0]
+    '# mxcast'
+    """
+    page = re.sub(r"\]\((?!\w+:|docs/)", "](../", (ROOT / "README.md").read_text())
+    return page.replace("](docs/", "](")
 
 
 def files(page: str) -> str:

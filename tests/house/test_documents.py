@@ -1,4 +1,4 @@
-"""What the documents say can be done: snippets run, commands are read by the command line, links lead somewhere."""
+"""The documents are true: snippets run, commands give the output that is shown, links and paths exist."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from .test_examples import loaded
 from .test_structure import ALLOWED
 
 ROOT = Path(__file__).parents[2]
+GENERATED = "differences.md"
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
@@ -38,13 +39,59 @@ def anchor(heading: str) -> str:
 
 
 def commands(page: Path) -> Iterator[str]:
-    """The lines of indented code that begin with the command, their comments and continued lines included."""
+    """The lines of code that begin with the command, their comments and continued lines included."""
     lines = iter(page.read_text().splitlines())
     for line in lines:
-        if line.startswith("    mxcast "):
+        if line.startswith(("    mxcast ", "$ mxcast ")):
             while line.endswith("\\"):
                 line = line.removesuffix("\\") + next(lines)
-            yield line.strip()
+            yield line.removeprefix("$").strip()
+
+
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
+LONG = {"verify", "test", "prove", "mutate", "synth", "explore", "compare", "check-rtl", "identify", "vectors"}
+"""Verbs that take more than a moment."""
+
+
+def outputs(page: Path) -> Iterator[tuple[list[str], str]]:
+    """The words of each command that is shown with its output, and the output; `...` stands for any text."""
+    for session in CONSOLE.findall(page.read_text()):
+        for turn in session.replace("\\\n", "").split("$ mxcast ")[1:]:
+            command, _, output = turn.partition("\n")
+            yield shlex.split(command, comments=True), output
+
+
+SHOWN = [page for page in PAGES if any(outputs(page))]
+
+
+def shows(page, folder, monkeypatch, capsys, left_out):
+    """Run the commands of a page in one folder, which also has the data of the checkout."""
+    (folder / "data").symlink_to(ROOT / "data")
+    monkeypatch.chdir(folder)
+    for words, expected in outputs(page):
+        if words[0] not in left_out:
+            main(words)
+            printed = "".join(capsys.readouterr())
+            assert doctest.OutputChecker().check_output(
+                expected, printed, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+            ), f"mxcast {shlex.join(words)}\n{printed}"
+
+
+@pytest.mark.parametrize("page", SHOWN, ids=lambda page: page.name)
+def test_commands_print_what_is_shown(page, tmp_path, monkeypatch, capsys):
+    shows(page, tmp_path, monkeypatch, capsys, left_out=LONG)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", SHOWN, ids=lambda page: page.name)
+def test_commands_that_take_long_print_what_is_shown(page, tmp_path, monkeypatch, capsys):
+    shows(page, tmp_path, monkeypatch, capsys, left_out=set())
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != GENERATED], ids=lambda page: page.name)
+def test_lines_fit_their_column(page):
+    text = re.sub(r"^<!-- .*?^<!-- end -->", "", page.read_text(), flags=re.M | re.S)
+    assert not [line for line in text.splitlines() if len(line) > 120 and not line.startswith("|")]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in page.read_text()], ids=lambda page: page.name)

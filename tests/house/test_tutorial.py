@@ -20,7 +20,7 @@ LINES = re.findall(r"^    ((?:iverilog|verilator) .*)$", TUTORIAL, flags=re.M)
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus is not installed")
 def test_icarus_and_verilator_take_the_lines(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (emission,) = re.findall(r"^    mxcast (emit .*--name mx_encoder -o build)$", TUTORIAL, flags=re.M)
+    (emission,) = re.findall(r"^\$ mxcast (emit .*--name mx_encoder -o build)$", TUTORIAL, flags=re.M)
     assert main([*emission.split(), "-q"]) == 0
     (top,) = re.findall(r"^```verilog\n(module top .*?)^```$", TUTORIAL, flags=re.M | re.S)
     commands = tmp_path / "bin"
