@@ -33,7 +33,7 @@ from mxcast.models import pack, quantize_nvfp4
 from mxcast.models import quantize as quantized
 from mxcast.spec import Convention
 from mxcast.spec.layouts.catalogue import LAYOUTS, Layout
-from mxcast.spec.profiles.resolve import library_profile
+from mxcast.spec.profiles.layouts import library_profile
 from mxcast.tensors.containers.containers import read, written
 from mxcast.tensors.containers.native_types import NATIVE, dialect_of
 from mxcast.tensors.convert.repacking import dequantize_layout, quantize_layout, repack_file

@@ -78,14 +78,13 @@ from .operations.nvfp4_encode import NVFP4_RULES, TENSOR_SCALES, FourOverSix, Nv
 from .operations.operation import OPERATIONS, Operation, operation_of, short_id
 from .operations.ports import Port, Role
 from .operations.ptx import INSTRUCTIONS
+from .profiles.casts import CASTS
+from .profiles.decoders import DECODERS
+from .profiles.encoders import PROFILES
+from .profiles.nvfp4 import NVFP4_DECODERS, NVFP4_ENCODERS
+from .profiles.profile import Profile
 from .profiles.resolve import (
-    CASTS,
-    DECODERS,
-    NVFP4_DECODERS,
-    NVFP4_ENCODERS,
-    PROFILES,
     PROFILES_OF,
-    Profile,
     casting,
     decoding,
     encoding,

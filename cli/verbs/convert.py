@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...spec import Encode, Nvfp4Encode, block_format, is_nvfp4
-from ...spec.profiles.resolve import library_profile
+from ...spec.profiles.layouts import library_profile
 from ..converted import file_written, quantized_row, resumable, shards_written
 from ..options import ArrayNames, Config, Json, Pad, Profile, Quiet, Read, Set, Verbose, nvfp4_rules, request
 from ..output import Output

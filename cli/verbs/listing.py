@@ -46,7 +46,7 @@ from ...spec import (
 from ...spec.catalogue import known_name
 from ...spec.formats.names import named_blocks
 from ...spec.layouts.scaled import SCALED_LAYOUTS
-from ...spec.profiles.resolve import library_profile
+from ...spec.profiles.layouts import library_profile
 from ..options import Json, Quiet, Verbose
 from ..output import Output
 

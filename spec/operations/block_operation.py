@@ -1,4 +1,4 @@
-"""What operations on blocks have in common: a block format, a format of numbers, rules by name, and random bits."""
+"""Base of the operations on blocks: a block format, a format of numbers, rules by name, and random bits."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from functools import cached_property
 from operator import index
 from typing import Any, ClassVar, Self
 
-from ..catalogue import Rule, cut, excerpt, unknown_name
-from ..formats.block import TILED, BlockFormat
+from ..catalogue import Rule, excerpt, unknown_name
+from ..formats.block import OTHER_BLOCKS, TILED, BlockFormat
 from ..formats.names import block_format, format_of, source_format
 from ..formats.number import BF16, E8M0, FP16, FP32, FixedFormat, FloatFormat, Kind, Negatives, NumberFormat
 from .operation import Operation, random_bits_under
 
 
 class BlockOperation(Operation):
-    """An operation between blocks of numbers and blocks of codes under scales, E8M0 unless it says otherwise; a frozen
-    dataclass.
+    """An operation between blocks of numbers and blocks of codes under E8M0 scales; a frozen dataclass.
 
-    Formats and rules are accepted by name. Under the rounding ``sr`` there are 1 to 16 random bits, 8 unless given.
+    Formats and rules are accepted by name. The rounding ``sr`` takes 1 to 16 random bits, 8 by default.
     """
 
     NUMBERS: ClassVar[str]
-    """The field that is the format of the numbers."""
+    """Name of the field with the format of the numbers."""
     SIZES: ClassVar[Container[int]]
-    """How many elements a block can have."""
+    """Possible numbers of elements in a block."""
     SIZES_IN_WORDS: ClassVar[str]
     TILE: ClassVar[tuple[int, ...]] = ()
-    """The shape of the tiles that are converted, besides blocks along one axis; empty if none are."""
+    """Shape of the supported tiles, in addition to blocks along one axis; empty if tiles are not supported."""
 
     block: BlockFormat
     rounding: Rule
@@ -53,7 +52,7 @@ class BlockOperation(Operation):
         object.__setattr__(self, "random_bits", random_bits_under(self.rounding, self.random_bits))
 
     def _check_block(self) -> None:
-        """Raises ValueError for a block format that nothing here converts."""
+        """Raise ValueError for an unsupported block format."""
         block, element, name = self.block, self.block.element, self.block.element.name
         alone = f"{self.name} takes only E8M0 scales"
         refused = {
@@ -79,53 +78,47 @@ class BlockOperation(Operation):
         return self.block.block_size
 
     @property
+    def numbers(self) -> FloatFormat:
+        """The format of the numbers, on whichever side they are."""
+        found: FloatFormat = getattr(self, self.NUMBERS)
+        return found
+
+    @property
     def subject(self) -> str:
         return self.block.name
 
     @property
     def formats(self) -> dict[str, NumberFormat]:
-        return {self.NUMBERS: getattr(self, self.NUMBERS), "element": self.block.element, "scale": self.block.scale}
+        return {self.NUMBERS: self.numbers, "element": self.block.element, "scale": self.block.scale}
 
     def by_name(self) -> dict[str, object]:
         """The fields as plain strings and numbers, formats by their names."""
         fields: dict[str, object] = {
             "block": self.block.name,
             "block_size": self.block_size,
-            self.NUMBERS: getattr(self, self.NUMBERS).name,
+            self.NUMBERS: self.numbers.name,
             **{name: str(getattr(self, name)) for name in self.rules()},
         }
         return fields | ({"random_bits": self.random_bits} if self.random_bits else {})
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, object]) -> Self:
-        """The operation that `to_dict` wrote. Raises ValueError and TypeError for what it cannot have written."""
-        given: dict[str, Any] = dict(fields)  # of a file: checked where they are used
-        if "block" not in given:
+    def of_fields(cls, fields: dict[str, Any], formats: Mapping[str, Any]) -> Self:
+        if "block" not in fields:
             raise ValueError("numerics must have a block")
-        if (operation := given.pop("operation", cls.name)) != cls.name:
-            raise ValueError(f"the operation must be {cls.name}, not {excerpt(operation)}")
-        block, formats = given.pop("block"), given.pop("formats", {})
-        if not isinstance(formats, Mapping):
-            raise TypeError(f"formats must be fields by role, not {excerpt(formats)}")
-        if (element := formats.get("element")) is not None:
-            own = dataclasses.replace(block_format(format_of(element)), name=str(block).removesuffix(TILED))
-            block = own.tiled() if str(block).endswith(TILED) else own
-        if given.get("block_size") == (block := block_format(block)).block_size:
-            del given["block_size"]
-        numbers = source_format(str(given.get(cls.NUMBERS, "fp32")), cls.NUMBERS)
-        for role, known in (("scale", E8M0), (cls.NUMBERS, numbers)):
-            if role in formats and format_of(formats[role]) != known:
-                raise ValueError(f"the {role} format {cut(format_of(formats[role]).name)} is not the one of this name")
-        return cls.of_block(block).replaced(**given)
+        block = _block_of(fields.pop("block"), formats.get("element"))
+        if fields.get("block_size") == block.block_size:  # tiles cannot be resized
+            del fields["block_size"]
+        return cls.of_block(block).replaced(**fields)
 
     @classmethod
     def of_block(cls, block: str | BlockFormat) -> Self:
-        """The operation with the rules that its fields have unless given."""
+        """The operation with the default rules."""
         return cls(block=block)  # type: ignore[call-arg]  # a dataclass with defaults
 
     def replaced(self, block: str | BlockFormat | NumberFormat | None = None, **fields: Any) -> Self:
-        """A copy with this block format and these fields; an unknown field name is an error. `replace` of an operation
-        is this with the types of its fields.
+        """A copy with this block format and these fields. Raises ValueError for an unknown field.
+
+        `replace` of an operation is the same with types.
         """
         changed, chosen = dict(fields), self.block if block is None else block_format(block)
         if "block_size" in changed:
@@ -145,7 +138,7 @@ class BlockOperation(Operation):
     @classmethod
     def _whole_size(cls, size: object) -> int:
         try:
-            number = 0 if isinstance(size, bool) else index(size)  # type: ignore[arg-type]  # what is none is refused
+            number = 0 if isinstance(size, bool) else index(size)  # type: ignore[arg-type]  # refused below
         except TypeError:
             number = 0
         if number < 1:
@@ -153,11 +146,20 @@ class BlockOperation(Operation):
         return number
 
 
+def _block_of(name: str, element: Mapping[str, Any] | None) -> BlockFormat:
+    """The block format of this name, with an element whose name need not define it."""
+    if element is None or str(name) in OTHER_BLOCKS:
+        return block_format(name)
+    own = dataclasses.replace(block_format(format_of(element)), name=str(name).removesuffix(TILED))
+    return own.tiled() if str(name).endswith(TILED) else own
+
+
 def _float_checks(element: FloatFormat) -> dict[str, bool]:
     return {
-        "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of "
-        f"{element.name}": element.exp_bits > 5 or element.man_bits > 10,
-        f"an element must have a sign and subnormals, which {element.name} has not": not (
+        f"an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, unlike {element.name}": element.exp_bits
+        > 5
+        or element.man_bits > 10,
+        f"an element must have a sign and subnormals, unlike {element.name}": not (
             element.signed and element.subnormals
         ),
         f"the bias of an element must not be negative, not {element.bias}": element.bias < 0,
@@ -168,7 +170,7 @@ def _float_checks(element: FloatFormat) -> dict[str, bool]:
 def _fixed_checks(element: FixedFormat) -> dict[str, bool]:
     most = (1 << (element.bits - 1)) - 1
     return {
-        f"a fixed-point element must be two's complement from {-most} to {most}, which {element.name} is not": (
+        f"a fixed-point element must be two's complement from {-most} to {most}, unlike {element.name}": (
             element.lowest,
             element.highest,
         )

@@ -1,7 +1,7 @@
-"""Casting: numbers become codes of a scalar format, or codes numbers, each by itself and without a block scale.
+"""Casting: numbers become codes of a scalar format, or codes become numbers, each by itself and without a block scale.
 
 A result is the value of the source rounded once to the destination. The way back is the same operation with the formats
-exchanged. Rules are enumerations whose members carry their definition; docs/numerics.md is the prose.
+exchanged. Each member of an enumeration contains its definition; docs/numerics.md explains them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypedDict, Unpack
 
 from ..catalogue import Rule, excerpt, unknown_name
-from ..formats.names import format_of, scalar_format
+from ..formats.names import scalar_format
 from ..formats.number import (
     E2M1,
     E2M3,
@@ -38,15 +38,16 @@ from .ports import Port, Role
 SCALARS: dict[str, FloatFormat] = {
     f.name: f for f in (E5M2, E4M3, E3M2, E2M3, E2M1, E8M0, UE4M3, UE5M3, E4M3FNUZ, E5M2FNUZ)
 }
-"""Formats of the codes that are cast to, and back from, by name."""
+"""Formats of codes by name."""
 
 CAST_SOURCES: dict[str, FloatFormat] = {**SOURCES, FP64.name: FP64}
-"""Formats of the numbers that are cast, by name. Codes are cast back to those of `SOURCES`."""
+"""Formats of numbers that can be cast, by name. Codes are cast back to the formats of `SOURCES`."""
 
 
 class CastRounding(Rule):
-    """How a value becomes one of the destination. The grid of a format goes on beyond its largest number; that of
-    powers of two also below its smallest.
+    """Rounding of a value to the grid of the destination.
+
+    The grid continues beyond the largest number of a format, and for powers of two also below the smallest.
     """
 
     RNE = "rne", "to nearest, ties to the even code (IEEE 754 roundTiesToEven; PTX cvt.rn to FP8, FP6 and FP4)"
@@ -62,22 +63,22 @@ class CastRounding(Rule):
 
 
 class CastOverflow(Rule):
-    """What becomes of Inf, and of values that are beyond the largest number when they are rounded."""
+    """Result for Inf, and for values that are beyond the largest number after rounding."""
 
     SATURATE = "saturate", "the largest number of their sign (OFP8 v1.0, saturating; PTX .satfinite)"
     INF = (
         "inf",
-        "Inf of their sign, or NaN where the format has no Inf (OFP8 v1.0, non-saturating; PTX without .satfinite)",
+        "Inf of their sign, or NaN if the format has no Inf (OFP8 v1.0, non-saturating; PTX without .satfinite)",
     )
     IEEE = (
         "ieee",
-        "as inf, but under rtz the largest number of their sign for all but Inf (IEEE 754-2019, section 7.4; RISC-V "
-        "Zvfofp8min; CUDA's UE5M3 without .satfinite)",
+        "as inf, but under rtz finite values become the largest number of their sign (IEEE 754-2019, section 7.4; "
+        "RISC-V Zvfofp8min; CUDA's UE5M3 without .satfinite)",
     )
 
 
 class CastNan(Rule):
-    """Which NaN a result is, where the format has several."""
+    """Bit pattern of a NaN result, if the format has several."""
 
     CANONICAL = "canonical", "positive, and of the fraction the first bit alone (FP32: 0x7FC00000, E5M2: 0x7E)"
     SIGNED = "signed", "the same with the sign of the source (ml_dtypes)"
@@ -86,29 +87,27 @@ class CastNan(Rule):
     NEGATIVE = "negative", "the code whose bits are all ones (gfloat)"
     PAYLOAD = (
         "payload",
-        "of a source that is NaN: its sign and, from the top of the fraction down, its fraction, made quiet; otherwise "
+        "for a NaN source its sign and, from the top of the fraction down, its fraction, made quiet; otherwise "
         "as canonical (IEEE 754-2019, section 6.2.3; torch from E4M3 and E5M2)",
     )
 
 
 class NanSubstitute(Rule):
-    """What NaN becomes in a format that has none."""
+    """Result for NaN in a format without NaN."""
 
     LARGEST = "largest", "the largest number, positive (PTX cvt, ONNX)"
     ZERO = "zero", "the zero of the other sign (ml_dtypes)"
 
 
 class CastNegative(Rule):
-    """What becomes of values below zero, and of -0, in a format without a sign."""
+    """Result for values below zero, and for -0, in a format without a sign."""
 
     MAGNITUDE = "magnitude", "their magnitude is cast (PTX, torch)"
     NAN = "nan", "NaN (ml_dtypes, gfloat)"
 
 
 class CastUnderflow(Rule):
-    """What becomes of zero, and of values that are below the smallest number when they are rounded, in a format without
-    a zero.
-    """
+    """Result for zero, and for values below the smallest number after rounding, in a format without a zero."""
 
     SMALLEST = "smallest", "the smallest number (PTX, torch)"
     NAN_ZERO = "nan_zero", "zero becomes NaN, everything else the smallest number (ml_dtypes)"
@@ -133,12 +132,11 @@ class CastFields(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Cast(Operation):
-    """One complete rule for turning numbers into codes of a scalar format, or such codes into numbers.
+    """A complete rule that turns numbers into codes of a scalar format, or such codes into numbers.
 
-    Formats and rules are accepted by name, E8M0 also as ``ue8m0``, and rules also by the names that PTX gives them:
-    ``rz``, ``rs``, ``satfinite``, and ``rn``, which is ``rne``, but ``rna`` where all numbers are powers of two. The
-    source is one of `CAST_SOURCES` and the destination one of `SCALARS`, or the source is a scalar and the destination
-    one of `SOURCES`. Under the rounding ``sr`` there are 1 to 16 random bits, 8 unless given.
+    The source is one of `CAST_SOURCES` and the destination one of `SCALARS`, or the source is a scalar and the
+    destination one of `SOURCES`. Formats and rules are accepted by name, E8M0 also as ``ue8m0``, and rules also by
+    their names in PTX: ``rz``, ``rs``, ``satfinite``, and ``rn``. ``rn`` is ``rne``, but ``rna`` to powers of two.
 
     >>> Cast(destination="ue8m0", rounding="rn", overflow="satfinite").by_name()["rounding"]
     'rna'
@@ -162,7 +160,7 @@ class Cast(Operation):
     underflow: CastUnderflow = CastUnderflow.SMALLEST
     zero: EncodedZero = EncodedZero.SIGNED
     random_bits: int = 0
-    """Random bits for each number, 1 to 16, under `CastRounding.SR` (8 unless given); 0 under every other one."""
+    """Random bits per number: 1 to 16 under `CastRounding.SR` (8 by default), 0 under every other rounding."""
 
     def __post_init__(self) -> None:
         for role in ("source", "destination"):
@@ -180,14 +178,14 @@ class Cast(Operation):
             object.__setattr__(self, name, rule.named(name, self._of_ptx(name, getattr(self, name))))
         object.__setattr__(self, "random_bits", random_bits_under(self.rounding, self.random_bits))
         if self.rounding is CastRounding.RP and to.signed:
-            raise ValueError(f"the rounding rp is for formats without a sign, which {to.name} is not")
+            raise ValueError(f"the rounding rp is for formats without a sign, not for {to.name}")
         if self.overflow is not CastOverflow.SATURATE and to.nan_code is None:
             raise ValueError(
                 f"{to.name} has neither Inf nor NaN, so overflow must be saturate (OCP MX v1.0, section 5.3)"
             )
 
     def _of_ptx(self, field: str, name: str) -> str:
-        """The name here of a rule that may have that of PTX."""
+        """Our name of a rule, which is given by ours or by its name in PTX."""
         if name == "rn" and self.destination.is_power_of_two:
             return "rna"
         return ptx.RULES.get(field, {}).get(name, name) if isinstance(name, str) else name
@@ -203,7 +201,7 @@ class Cast(Operation):
 
     @property
     def scalar(self) -> FloatFormat:
-        """The format of the codes, whether they enter or leave."""
+        """The format of the codes, on whichever side they are."""
         return self.source if self.is_back else self.destination
 
     @property
@@ -216,23 +214,21 @@ class Cast(Operation):
 
     @property
     def ports(self) -> tuple[Port, ...]:
-        """``x``, ``random`` where the rounding takes random bits, and ``p``; of the way back ``p`` and ``y``. PTX calls
-        the number in the high bits the first operand.
+        """``x``, ``random`` if the rounding takes random bits, and ``p``; on the way back ``p`` and ``y``. The number
+        in the high bits is the first operand in PTX.
 
         >>> [(port.name, port.direction, port.width) for port in Cast(destination="e8m0", lanes=2).ports]
         [('x', 'input', 64), ('p', 'output', 16)]
         """
-        random = Port(name="random", role=Role.RANDOM, direction="input", bits=self.random_bits, lanes=self.lanes)
         names = ("p", "y") if self.is_back else ("x", "p")
         roles = (Role.CODES, Role.NUMBERS) if self.is_back else (Role.NUMBERS, Role.CODES)
         enters, leaves = (
-            Port(name=name, role=role, direction=direction, bits=one.bits, lanes=self.lanes, format=one)
+            Port.of_format(name, role, direction, one, self.lanes)
             for name, role, direction, one in zip(names, roles, ("input", "output"), self.formats.values())
         )
-        return (enters, *([random] if self.random_bits else []), leaves)
+        return (enters, *self.random_ports, leaves)
 
     def by_name(self) -> dict[str, object]:
-        """The fields as plain strings and numbers, formats by their names."""
         fields: dict[str, object] = {
             "source": self.source.name,
             "destination": self.destination.name,
@@ -248,29 +244,14 @@ class Cast(Operation):
         return without_signed_zero(super().identity())
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, object]) -> Cast:
-        """The operation that `to_dict` wrote. Raises ValueError and TypeError for what it cannot have written.
-
-        >>> Cast.from_dict(Cast(destination="e4m3").to_dict()) == Cast(destination="e4m3")
-        True
-        """
-        given: dict[str, Any] = dict(fields)  # of a file: checked where they are used
-        if (operation := given.pop("operation", cls.name)) != cls.name:
-            raise ValueError(f"the operation must be {cls.name}, not {excerpt(operation)}")
-        formats = given.pop("formats", {})
-        if not isinstance(formats, Mapping):
-            raise TypeError(f"formats must be fields by role, not {excerpt(formats)}")
-        if "destination" not in given:
+    def of_fields(cls, fields: dict[str, Any], formats: Mapping[str, Any]) -> Cast:
+        if "destination" not in fields:
             raise ValueError("a cast must have a destination")
-        check_fields(given)
-        made = cls(**given)
-        for role, one in made.formats.items():
-            if role in formats and format_of(formats[role]) != one:
-                raise ValueError(f"the format of the {role} is not the one of the name {one.name}")
-        return made
+        check_fields(fields)
+        return cls(**fields)
 
     def replace(self, **fields: Unpack[CastFields]) -> Cast:
-        """A copy with these fields; an unknown field name is an error.
+        """A copy with these fields. Raises ValueError for an unknown field.
 
         >>> Cast(destination="e4m3").replace(overflw="inf")
         Traceback (most recent call last):
@@ -284,12 +265,12 @@ class Cast(Operation):
 
 
 def check_fields(fields: Mapping[str, object]) -> None:
-    """Raise ValueError for a name that is no field of `Cast`, and for 0 random bits that somebody asks for."""
+    """Raise ValueError for an unknown field of `Cast`, and for 0 random bits under the rounding ``sr``."""
     known = [f.name for f in dataclasses.fields(Cast)]
     for name in fields:
         if name not in known:
             raise ValueError(unknown_name("field of Cast", name, known))
-    if fields.get("rounding") in (CastRounding.SR, "rs") and fields.get("random_bits") == 0:  # rs: the name of PTX
+    if fields.get("rounding") in (CastRounding.SR, "rs") and fields.get("random_bits") == 0:  # rs: the name in PTX
         raise ValueError("random_bits must be 1 to 16, not 0")
 
 
@@ -302,4 +283,4 @@ CAST_RULES: dict[str, type[Rule]] = {
     "underflow": CastUnderflow,
     "zero": EncodedZero,
 }
-"""Fields of `Cast` that are enumerations."""
+"""Enumerations among the fields of `Cast`."""

@@ -1,7 +1,7 @@
-"""Decoding: a scale and codes become a block of numbers. All that decides which bits come out, and nothing else.
+"""Decoding: a scale and codes become a block of numbers. The rules decide every bit of the result.
 
-A result is the product of an element and the factor that its block's scale byte stands for, rounded once to the
-destination. Rules are enumerations whose members carry their definition; docs/numerics.md is the prose.
+A result is the product of an element and the factor of its block's scale byte, rounded once to the destination. Each
+member of an enumeration contains its definition; docs/numerics.md explains them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .ports import Port, Role
 
 
 class ScaleReading(Rule):
-    """What factor a scale byte stands for."""
+    """Factor of a scale byte."""
 
     E8M0 = "e8m0", "2**(byte - 127); byte 255 is NaN (OCP MX v1.0, section 5.4.1)"
     POWER = "power", "2**(byte - 127), for byte 255 too (gpt-oss: ldexp; ggml: its table of FP32 patterns)"
@@ -32,7 +32,7 @@ class ScaleReading(Rule):
 
 
 class DecodedRounding(Rule):
-    """How a product becomes a number of the destination where that has not all of its bits."""
+    """Rounding of a product to the destination."""
 
     RNE = "rne", "to nearest, ties to even (IEEE 754 roundTiesToEven)"
     RNA = "rna", "to nearest, ties away from zero (IEEE 754 roundTiesToAway)"
@@ -45,28 +45,28 @@ class DecodedRounding(Rule):
 
 
 class DecodedOverflow(Rule):
-    """What becomes of finite products that are beyond the largest number of the destination when they are rounded."""
+    """Result for a finite product that is beyond the largest number of the destination after rounding."""
 
     INF = "inf", "Inf of their sign, under every rounding"
     SATURATE = "saturate", "the largest finite number of their sign; elements that are Inf stay Inf (PULP iDMA)"
 
 
 class DecodedNan(Rule):
-    """Which NaN a result is."""
+    """Bit pattern of a NaN result."""
 
     CANONICAL = "canonical", "the positive quiet NaN without payload (FP32: 0x7FC00000)"
     ALL_ONES = "all_ones", "the positive NaN whose fraction is all ones (PTX's canonical NaN, FP32: 0x7FFFFFFF)"
     PAYLOAD = (
         "payload",
-        "of an element that is NaN: its sign and, from the top of the fraction down, its fraction, made quiet; "
+        "for a NaN element its sign and, from the top of the fraction down, its fraction, made quiet; "
         "otherwise the canonical NaN (IEEE 754-2019, section 6.2.3; torch on x86)",
     )
 
 
 class DecodedZero(Rule):
-    """Which sign an element that is zero gives its result."""
+    """Sign of the result for an element that is zero."""
 
-    SIGNED = "signed", "that of the element"
+    SIGNED = "signed", "the sign of the element"
     POSITIVE = "positive", "plus (ggml, whose table of integers has no -0)"
 
 
@@ -86,11 +86,11 @@ class DecodeFields(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Decode(BlockOperation):
-    """One complete rule for turning a scale byte and element codes into a block of numbers.
+    """A complete rule that turns a scale byte and element codes into a block of numbers.
 
-    Formats and rules are accepted by name. An element that is Inf times a finite factor is Inf, times 0 it is NaN, and
-    so is zero times Inf. ``subnormals`` under `Subnormals.FLUSH`: products below the smallest normal number of the
-    destination become zeros of their sign, before they would be rounded.
+    Formats and rules are accepted by name. Inf times a finite factor is Inf; Inf times 0 is NaN, and so is 0 times Inf.
+    Under `Subnormals.FLUSH`, products below the smallest normal number of the destination become zeros of their sign
+    before they are rounded.
 
     >>> Decode(block="e4m3", destination="bf16").destination.name
     'bf16'
@@ -110,7 +110,7 @@ class Decode(BlockOperation):
     nan: DecodedNan = DecodedNan.CANONICAL
     zero: DecodedZero = DecodedZero.SIGNED
     random_bits: int = 0
-    """Random bits for each element, 1 to 16, under `DecodedRounding.SR` (8 unless given); 0 under every other one."""
+    """Random bits per element: 1 to 16 under `DecodedRounding.SR` (8 by default), 0 under every other rounding."""
 
     @classmethod
     def rules(cls) -> Mapping[str, type[Rule]]:
@@ -118,24 +118,22 @@ class Decode(BlockOperation):
 
     @property
     def ports(self) -> tuple[Port, ...]:
-        """``p``, ``scale``, ``random`` where the rounding takes random bits, and ``y``.
+        """``p``, ``scale``, ``random`` if the rounding takes random bits, and ``y``.
 
         >>> [(port.name, port.direction, port.width) for port in Decode(block="e2m1").ports]
         [('p', 'input', 128), ('scale', 'input', 8), ('y', 'output', 1024)]
         """
-        element, scale, lanes, to = self.block.element, self.block.scale, self.block_size, self.destination
-        random = Port(name="random", role=Role.RANDOM, direction="input", bits=self.random_bits, lanes=lanes)
         return (
-            Port(name="p", role=Role.CODES, direction="input", bits=element.bits, lanes=lanes, format=element),
-            Port(name="scale", role=Role.SCALE, direction="input", bits=scale.bits, format=scale),
-            *([random] if self.random_bits else []),
-            Port(name="y", role=Role.NUMBERS, direction="output", bits=to.bits, lanes=lanes, format=to),
+            Port.of_format("p", Role.CODES, "input", self.block.element, self.block_size),
+            Port.of_format("scale", Role.SCALE, "input", self.block.scale),
+            *self.random_ports,
+            Port.of_format("y", Role.NUMBERS, "output", self.destination, self.block_size),
         )
 
     def replace(
         self, *, block: str | BlockFormat | NumberFormat | None = None, **fields: Unpack[DecodeFields]
     ) -> Decode:
-        """A copy with this block format and these fields; an unknown field name is an error.
+        """A copy with this block format and these fields. Raises ValueError for an unknown field.
 
         >>> Decode(block="int8").replace(overflw="saturate")
         Traceback (most recent call last):
@@ -153,4 +151,4 @@ DECODE_RULES: dict[str, type[Rule]] = {
     "nan": DecodedNan,
     "zero": DecodedZero,
 }
-"""Fields of `Decode` that are enumerations."""
+"""Enumerations among the fields of `Decode`."""

@@ -1,7 +1,7 @@
-"""Encoding: a block of numbers becomes a scale and codes. All that decides which bits come out, and nothing else.
+"""Encoding: a block of numbers becomes a scale and codes. The rules decide every bit of the result.
 
-Rules are enumerations whose members carry their definition. The models implement them from the definition, the
-hardware from its own derivation; docs/numerics.md is the prose. Notation: ``a`` is the block's largest magnitude,
+Each member of an enumeration contains its definition. The models implement the definition, the hardware its own
+derivation; docs/numerics.md explains both. Notation: ``a`` is the block's largest magnitude,
 ``destmax`` the largest element value, ``emax`` its exponent, ``X`` the unbiased shared exponent, byte = X + 127.
 """
 
@@ -50,7 +50,7 @@ class ScaleRule(Rule):
     )
     LINEAR_NEAREST = (
         "linear_nearest",
-        "exponent field of p, as of rceil, one more if the first bit of its fraction is set, which makes 1.5 a 2; "
+        "exponent field of p, as under rceil, one more if the first bit of its fraction is set, so 1.5 becomes 2; "
         "2**-127 itself is byte 0 (FlyDSL, f32_to_e8m0(amax / max))",
     )
     MIDMAX = (
@@ -80,7 +80,7 @@ class Rounding(Rule):
 
 
 class Specials(Rule):
-    """What NaN and Inf inputs do to their block."""
+    """Effect of NaN and Inf inputs on their block."""
 
     NAN_BLOCK = (
         "nan_block",
@@ -106,35 +106,35 @@ class Specials(Rule):
 
 
 class Subnormals(Rule):
-    """What happens to subnormal numbers."""
+    """Treatment of subnormal numbers."""
 
     EXACT = "exact", "they keep their value"
     FLUSH = (
         "flush",
         (
-            "they become zeros of the same sign; inputs: those that are FP32 subnormals; elements under "
-            "guard_half_up: those below exponent field 0 only, as published"
+            "they become zeros of the same sign; inputs: FP32 subnormals; elements under guard_half_up: only numbers "
+            "below exponent field 0, as published"
         ),
     )
 
 
 class EncodedZero(Rule):
-    """Which sign a zero has, of an element or of a number that is cast."""
+    """Sign of an element, or of the result of a cast, that is zero."""
 
-    SIGNED = "signed", "that of the number, also where the number only rounds to zero"
-    POSITIVE = "positive", "plus, also where the number only rounds to zero (ggml; MLX, MXFP4)"
+    SIGNED = "signed", "the sign of the number, also if the number only rounds to zero"
+    POSITIVE = "positive", "plus, also if the number only rounds to zero (ggml; MLX, MXFP4)"
     TAKEN_POSITIVE = (
         "taken_positive",
-        "zero is taken for +0; a number that only rounds to zero keeps its sign (compressed-tensors)",
+        "a number that is zero counts as +0; one that only rounds to zero keeps its sign (compressed-tensors)",
     )
     TAKEN_NEGATIVE = (
         "taken_negative",
-        "zero is taken for -0; a number that only rounds to zero keeps its sign (ModelOpt, MXFP4)",
+        "a number that is zero counts as -0; one that only rounds to zero keeps its sign (ModelOpt, MXFP4)",
     )
 
 
 class Overflow(Rule):
-    """What happens to elements beyond the largest finite code."""
+    """Treatment of elements beyond the largest finite code."""
 
     SATURATE = "saturate", "they become the largest finite code of their sign (OCP MX v1.0, section 5.3)"
 
@@ -170,9 +170,9 @@ class EncodeFields(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Encode(BlockOperation):
-    """One complete rule for turning a block of source numbers into a scale byte and element codes.
+    """A complete rule that turns a block of source numbers into a scale byte and element codes.
 
-    Formats and rules are accepted by name. The reference models receive this and nothing else.
+    Formats and rules are accepted by name.
 
     >>> Encode(block="e4m3", scale_rule="ceil").scale_rule
     <ScaleRule.CEIL: 'ceil'>
@@ -194,7 +194,7 @@ class Encode(BlockOperation):
     overflow: Overflow = Overflow.SATURATE
     zero: EncodedZero = EncodedZero.SIGNED
     random_bits: int = 0
-    """Random bits for each element, 1 to 16, under `Rounding.SR` (8 unless given); 0 under every other rounding."""
+    """Random bits per element: 1 to 16 under `Rounding.SR` (8 by default), 0 under every other rounding."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -209,9 +209,7 @@ class Encode(BlockOperation):
         return RULES
 
     def widened(self) -> Encode:
-        """What hardware for FP16 works on inside: TF32, in which every FP16 number is normal. No data comes in that
-        format, and these numerics are for nothing else.
-        """
+        """The numerics inside hardware for FP16: the source is TF32, in which every FP16 number is normal."""
         inner = copy.copy(self)
         object.__setattr__(inner, "source", TF32)
         object.__setattr__(inner, "input_subnormals", Subnormals.FLUSH)
@@ -219,28 +217,25 @@ class Encode(BlockOperation):
 
     @property
     def ports(self) -> tuple[Port, ...]:
-        """``x``, ``random`` where the rounding takes random bits, ``scale`` and ``p``.
+        """``x``, ``random`` if the rounding takes random bits, ``scale`` and ``p``.
 
         >>> [(port.name, port.direction, port.width) for port in Encode(block="e2m1").ports]
         [('x', 'input', 1024), ('scale', 'output', 8), ('p', 'output', 128)]
         """
-        source, scale, element, lanes = self.source, self.block.scale, self.block.element, self.block_size
-        numbers = Port(name="x", role=Role.NUMBERS, direction="input", bits=source.bits, lanes=lanes, format=source)
-        random = Port(name="random", role=Role.RANDOM, direction="input", bits=self.random_bits, lanes=lanes)
         return (
-            numbers,
-            *([random] if self.random_bits else []),
-            Port(name="scale", role=Role.SCALE, direction="output", bits=scale.bits, format=scale),
-            Port(name="p", role=Role.CODES, direction="output", bits=element.bits, lanes=lanes, format=element),
+            Port.of_format("x", Role.NUMBERS, "input", self.source, self.block_size),
+            *self.random_ports,
+            Port.of_format("scale", Role.SCALE, "output", self.block.scale),
+            Port.of_format("p", Role.CODES, "output", self.block.element, self.block_size),
         )
 
     def to_dict(self) -> dict[str, object]:
-        """As that of every operation; without ``zero`` where it is signed."""
+        """`Operation.to_dict` without ``zero`` if it is signed."""
         return without_signed_zero(super().to_dict())
 
     def identity(self) -> dict[str, object]:
-        """As that of every operation; without the name of the operation, which files of version 0.1 have not, and
-        without ``zero`` where it is signed.
+        """`Operation.identity` without ``zero`` if it is signed, and without the name of the operation, which files of
+        version 0.1 lack.
         """
         identity = without_signed_zero(super().identity())
         del identity["operation"]
@@ -261,7 +256,7 @@ class Encode(BlockOperation):
     def replace(
         self, *, block: str | BlockFormat | NumberFormat | None = None, **fields: Unpack[EncodeFields]
     ) -> Encode:
-        """A copy with this block format and these fields; an unknown field name is an error.
+        """A copy with this block format and these fields. Raises ValueError for an unknown field.
 
         >>> Encode(block="int8").replace(scale_rul="ceil")
         Traceback (most recent call last):
@@ -280,4 +275,4 @@ RULES: dict[str, type[Rule]] = {
     "overflow": Overflow,
     "zero": EncodedZero,
 }
-"""Fields of `Encode` that are enumerations: what `mxcast list` prints and completeness tests walk."""
+"""Enumerations among the fields of `Encode`. `mxcast list` prints them."""

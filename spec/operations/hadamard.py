@@ -19,14 +19,14 @@ from .ports import Port, Role
 SIZES = (16, 32, 64, 128)
 """Numbers that are transformed together."""
 TRANSFORMER_ENGINE_SIGNS = 0xD7E8
-"""The signs that Transformer Engine uses throughout (get_wgrad_sign_vector): bit i is set where s[i] is -1."""
+"""The signs of Transformer Engine (get_wgrad_sign_vector): bit i is set if s[i] is -1."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hadamard(Operation):
     """The transform of 16, 32, 64 or 128 BF16 numbers to as many: the exact sums, rounded to nearest even.
 
-    A sum that is zero is +0. Inf and NaN are those of IEEE 754 for a sum; NaN is 0x7FC0.
+    A sum of zero is +0. Inf and NaN follow IEEE 754 for a sum; NaN is 0x7FC0.
 
     >>> [i for i in range(16) if Hadamard().signs >> i & 1]
     [3, 5, 6, 7, 8, 9, 10, 12, 14, 15]
@@ -71,8 +71,8 @@ class Hadamard(Operation):
         [('x', 'input', 256), ('y', 'output', 256)]
         """
         return (
-            Port(name="x", role=Role.NUMBERS, direction="input", bits=BF16.bits, lanes=self.size, format=BF16),
-            Port(name="y", role=Role.ROTATED, direction="output", bits=BF16.bits, lanes=self.size, format=BF16),
+            Port.of_format("x", Role.NUMBERS, "input", BF16, self.size),
+            Port.of_format("y", Role.ROTATED, "output", BF16, self.size),
         )
 
     def is_negative(self, i: int, j: int) -> bool:
@@ -80,21 +80,11 @@ class Hadamard(Operation):
         return bool((self.signs >> i & 1) ^ ((i & j).bit_count() & 1))
 
     def by_name(self) -> dict[str, object]:
-        """The fields as plain strings and numbers."""
         fields: dict[str, object] = {"signs": self.signs}
         return fields if self.size == 16 else fields | {"size": self.size}
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, object]) -> Hadamard:
-        """The operation that `to_dict` wrote. Raises ValueError for what it cannot have written.
-
-        >>> Hadamard.from_dict(Hadamard(signs=5).to_dict()).signs
-        5
-        """
-        given: dict[str, Any] = dict(fields)
-        if (operation := given.pop("operation", cls.name)) != cls.name:
-            raise ValueError(f"the operation must be {cls.name}, not {excerpt(operation)}")
-        given.pop("formats", None)
-        if not set(given) <= {"signs", "size"}:
-            raise ValueError(f"a Hadamard transform has signs and size, not {excerpt(sorted(given))}")
-        return cls(**given)
+    def of_fields(cls, fields: dict[str, Any], formats: Mapping[str, Any]) -> Hadamard:
+        if not set(fields) <= {"signs", "size"}:
+            raise ValueError(f"a Hadamard transform has signs and size, not {excerpt(sorted(fields))}")
+        return cls(**fields)

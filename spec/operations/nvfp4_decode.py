@@ -1,6 +1,6 @@
 """Decoding of NVFP4 and its relatives: a tensor scale, block scales and codes become numbers, by binary32 arithmetic.
 
-Notation: ``q`` is the value of an element, ``s`` that of its block scale, ``C`` the largest element times
+Notation: ``q`` is the value of an element, ``s`` the value of its block scale, ``C`` the largest element times
 ``scale_max``. Every operation is one of binary32, rounded to nearest even; the result is then rounded to
 the destination.
 """
@@ -32,11 +32,11 @@ class Nvfp4DecodeFields(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Nvfp4Decode(Nvfp4Operation):
-    """One complete rule for turning a tensor scale ``g``, a block scale and E2M1 codes into a block of numbers.
+    """A complete rule that turns a tensor scale ``g``, a block scale and E2M1 codes into a block of numbers.
 
-    The convention says the order of the operations: q * (s * g) for ``multiplier``, q * (s / g) for ``divisor``,
+    The convention decides the order of the operations: q * (s * g) for ``multiplier``, q * (s / g) for ``divisor``,
     q * ((s * g) * (1 / C)) for ``amax`` and q * s for ``none``. `DecodedNan.PAYLOAD` is the sign and fraction of a
-    block scale that is NaN. The block format gets the tensor scale of this convention.
+    NaN block scale. The convention also decides the tensor scale of the block format.
 
     >>> Nvfp4Decode(block="nvfp4", convention="divisor").block.tensor_scale.convention
     <Convention.DIVISOR: 'divisor'>
@@ -53,7 +53,7 @@ class Nvfp4Decode(Nvfp4Operation):
     nan: DecodedNan = DecodedNan.CANONICAL
     rounding: DecodedRounding = DecodedRounding.RNE
     scale_max: int = 0
-    """The scale that the largest block of a tensor has under ``amax``: 448 unless given, or 256."""
+    """Scale of the largest block of a tensor under ``amax``: 448 by default, or 256."""
     random_bits: int = 0
 
     def __post_init__(self) -> None:
@@ -71,27 +71,25 @@ class Nvfp4Decode(Nvfp4Operation):
 
     @property
     def ports(self) -> tuple[Port, ...]:
-        """``p``, ``scale``, ``g`` where there is a tensor scale, and ``y``.
+        """``p``, ``scale``, ``g`` if the convention has a tensor scale, and ``y``.
 
         >>> [(port.name, port.direction, port.width) for port in Nvfp4Decode(block="nvfp4").ports]
         [('p', 'input', 64), ('scale', 'input', 8), ('g', 'input', 32), ('y', 'output', 512)]
         """
-        element, scale, lanes, to = self.block.element, self.block.scale, self.block_size, self.destination
         has_tensor_scale = self.convention is not Convention.NONE
-        tensor_scale = Port(name="g", role=Role.TENSOR_SCALE, direction="input", bits=FP32.bits, format=FP32)
         return (
-            Port(name="p", role=Role.CODES, direction="input", bits=element.bits, lanes=lanes, format=element),
-            Port(name="scale", role=Role.SCALE, direction="input", bits=scale.bits, format=scale),
-            *([tensor_scale] if has_tensor_scale else []),
-            Port(name="y", role=Role.NUMBERS, direction="output", bits=to.bits, lanes=lanes, format=to),
+            Port.of_format("p", Role.CODES, "input", self.block.element, self.block_size),
+            Port.of_format("scale", Role.SCALE, "input", self.block.scale),
+            *([Port.of_format("g", Role.TENSOR_SCALE, "input", FP32)] if has_tensor_scale else []),
+            Port.of_format("y", Role.NUMBERS, "output", self.destination, self.block_size),
         )
 
     def replace(
         self, *, block: str | BlockFormat | NumberFormat | None = None, **fields: Unpack[Nvfp4DecodeFields]
     ) -> Nvfp4Decode:
-        """A copy with this block format and these fields; an unknown field name is an error."""
+        """A copy with this block format and these fields. Raises ValueError for an unknown field."""
         return self.replaced(block, **fields)
 
 
 NVFP4_DECODE_RULES: dict[str, type[Rule]] = {"convention": Convention, "nan": DecodedNan, "rounding": DecodedRounding}
-"""Fields of `Nvfp4Decode` that are enumerations."""
+"""Enumerations among the fields of `Nvfp4Decode`."""

@@ -1,10 +1,10 @@
-"""Encoding to NVFP4 and its relatives: elements under a floating-point block scale, and mostly one of the whole tensor.
+"""Encoding to NVFP4 and its relatives: elements under a floating-point block scale and, except in one order, a scale of
+the whole tensor.
 
 Scales and elements follow from a sequence of binary32 operations, which libraries order differently. Notation: ``x`` is
 a number, ``b`` the largest magnitude of its block, ``a`` that of its tensor, ``s`` the value of the block scale, ``C``
 the largest element times ``scale_max``, ``max`` the largest finite binary32 number. Every operation is one
-of binary32, rounded to nearest even. ``k`` and ``d`` are constants of the tensor; docs/numerics.md is the
-prose.
+of binary32, rounded to nearest even. ``k`` and ``d`` are constants of the tensor. See also docs/numerics.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .ports import Port, Role
 
 
 class Order(Rule):
-    """Which binary32 operations give ``t``, which is rounded to the block scale ``s``, and ``y``, which is rounded to
+    """Binary32 operations that compute ``t``, which is rounded to the block scale ``s``, and ``y``, which is rounded to
     the element.
     """
 
@@ -62,7 +62,7 @@ TENSOR_SCALES: dict[Order, Convention] = {
     Order.MODELOPT: Convention.MULTIPLIER,
     Order.COMPRESSED_TENSORS: Convention.DIVISOR,
 }
-"""What the libraries store as the scale of the tensor."""
+"""Convention of the tensor scale that libraries store, by order."""
 
 
 class FourOverSix(Rule):
@@ -91,9 +91,9 @@ class Nvfp4Fields(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Nvfp4Encode(Nvfp4Operation):
-    """One complete rule for turning a block of numbers and the constants of its tensor into a scale and E2M1 codes.
+    """A complete rule that turns a block of numbers and the constants of its tensor into a scale and E2M1 codes.
 
-    Formats and rules are accepted by name. The block format gets the scale of the tensor that the order has.
+    Formats and rules are accepted by name. The order decides the tensor scale of the block format.
 
     >>> Nvfp4Encode(block="nvfp4").block.tensor_scale.convention
     <Convention.AMAX: 'amax'>
@@ -114,9 +114,9 @@ class Nvfp4Encode(Nvfp4Operation):
     rounding: Rounding = Rounding.RNE
     four_over_six: FourOverSix = FourOverSix.OFF
     scale_max: int = 0
-    """The scale that the largest block of a tensor gets: 448 unless given, or 256, which leaves room for 4 over 6."""
+    """Scale of the largest block of a tensor: 448 by default, or 256, which leaves room for 4 over 6."""
     random_bits: int = 0
-    """Random bits for each element, 1 to 16, under `Rounding.SR` (8 unless given); 0 under every other one."""
+    """Random bits per element: 1 to 16 under `Rounding.SR` (8 by default), 0 under every other rounding."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -151,35 +151,33 @@ class Nvfp4Encode(Nvfp4Operation):
 
     @property
     def ports(self) -> tuple[Port, ...]:
-        """``x``, the constants ``k`` and ``d`` of the tensor where the order has some, ``a`` where both 4 and 6 are
-        tried, ``random`` where the rounding takes random bits, ``scale`` and ``p``.
+        """``x``, the constants ``k`` and ``d`` of the tensor if the order has a tensor scale, ``a`` if both 4 and 6 are
+        tried, ``random`` if the rounding takes random bits, ``scale`` and ``p``.
 
         >>> [(port.name, port.direction, port.width) for port in Nvfp4Encode(block="nvfp4", source="bf16").ports]
         [('x', 'input', 256), ('k', 'input', 32), ('d', 'input', 32), ('scale', 'output', 8), ('p', 'output', 64)]
         """
-        source, scale, element, lanes = self.source, self.block.scale, self.block.element, self.block_size
         constants = {
             "k": (Role.SCALE_CONSTANT, self.block.tensor_scale is not None),
             "d": (Role.ELEMENT_CONSTANT, self.block.tensor_scale is not None),
             "a": (Role.TENSOR_AMAX, self.four_over_six is not FourOverSix.OFF),
         }
-        random = Port(name="random", role=Role.RANDOM, direction="input", bits=self.random_bits, lanes=lanes)
         return (
-            Port(name="x", role=Role.NUMBERS, direction="input", bits=source.bits, lanes=lanes, format=source),
+            Port.of_format("x", Role.NUMBERS, "input", self.source, self.block_size),
             *(
-                Port(name=name, role=role, direction="input", bits=FP32.bits, format=FP32)
-                for name, (role, is_there) in constants.items()
-                if is_there
+                Port.of_format(name, role, "input", FP32)
+                for name, (role, is_required) in constants.items()
+                if is_required
             ),
-            *([random] if self.random_bits else []),
-            Port(name="scale", role=Role.SCALE, direction="output", bits=scale.bits, format=scale),
-            Port(name="p", role=Role.CODES, direction="output", bits=element.bits, lanes=lanes, format=element),
+            *self.random_ports,
+            Port.of_format("scale", Role.SCALE, "output", self.block.scale),
+            Port.of_format("p", Role.CODES, "output", self.block.element, self.block_size),
         )
 
     def replace(
         self, *, block: str | BlockFormat | NumberFormat | None = None, **fields: Unpack[Nvfp4Fields]
     ) -> Nvfp4Encode:
-        """A copy with this block format and these fields; an unknown field name is an error.
+        """A copy with this block format and these fields. Raises ValueError for an unknown field.
 
         >>> Nvfp4Encode(block="nvfp4").replace(ordr="ao")
         Traceback (most recent call last):
@@ -190,4 +188,4 @@ class Nvfp4Encode(Nvfp4Operation):
 
 
 NVFP4_RULES: dict[str, type[Rule]] = {"order": Order, "rounding": Rounding, "four_over_six": FourOverSix}
-"""Fields of `Nvfp4Encode` that are enumerations."""
+"""Enumerations among the fields of `Nvfp4Encode`."""

@@ -1,4 +1,4 @@
-"""Operations: what is computed, as frozen values that say their formats, their rules and their ports."""
+"""Operations: frozen values that contain formats, rules and ports, and so decide every bit of a result."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
-from ..catalogue import Rule, excerpt, known_name
-from ..formats.names import format_fields, is_spelt
+from ..catalogue import Rule, cut, excerpt, known_name
+from ..formats.names import format_fields, format_of, is_spelt
 from ..formats.number import NumberFormat
-from .ports import Port
+from .ports import Port, Role
 
 OPERATIONS: dict[str, type[Operation]] = {}
 """The operations by name."""
@@ -20,27 +20,28 @@ OPERATIONS: dict[str, type[Operation]] = {}
 class Operation(ABC):
     """A frozen value that decides every bit of a result. Two operations are equal if their `identity` is.
 
-    An operation is registered in `OPERATIONS` by its ``name``. What it cannot compute it refuses when it is made.
+    A subclass with a ``name`` is registered in `OPERATIONS`. Its constructor raises ValueError for anything that it
+    cannot compute.
     """
 
     name: ClassVar[str]
     random_bits: int
-    """Random bits that each number takes."""
+    """Random bits per number."""
 
     def __init_subclass__(cls, **arguments: object) -> None:
         super().__init_subclass__(**arguments)
-        if "name" in vars(cls):  # others are what operations have in common
+        if "name" in vars(cls):
             OPERATIONS[cls.name] = cls
 
     @property
     @abstractmethod
     def subject(self) -> str:
-        """What is converted, in a word: part of the names of files and modules."""
+        """A word for the conversion, which names of files and modules contain."""
 
     @property
     @abstractmethod
     def block_size(self) -> int:
-        """How many numbers are converted together."""
+        """Numbers that are converted together."""
 
     @property
     @abstractmethod
@@ -50,8 +51,14 @@ class Operation(ABC):
     @property
     @abstractmethod
     def ports(self) -> tuple[Port, ...]:
-        """The data that enter and leave hardware for it, in the order of the Verilog: the only place that knows names
-        and widths."""
+        """The data ports of hardware, in the order of the Verilog. Names and widths are defined here alone."""
+
+    @property
+    def random_ports(self) -> tuple[Port, ...]:
+        """``random``, if the rounding takes random bits."""
+        if not self.random_bits:
+            return ()
+        return (Port(name="random", role=Role.RANDOM, direction="input", bits=self.random_bits, lanes=self.block_size),)
 
     @abstractmethod
     def by_name(self) -> dict[str, object]:
@@ -59,16 +66,31 @@ class Operation(ABC):
 
     @classmethod
     @abstractmethod
-    def from_dict(cls, fields: Mapping[str, object]) -> Operation:
-        """The operation whose fields `to_dict` wrote."""
+    def of_fields(cls, fields: dict[str, Any], formats: Mapping[str, Any]) -> Self:
+        """The operation with the fields that `by_name` wrote, and the formats in full by their role, if any."""
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, object]) -> Self:
+        """The operation that `to_dict` wrote. Raises ValueError or TypeError for other fields."""
+        given = dict(fields)
+        if (operation := given.pop("operation", cls.name)) != cls.name:
+            raise ValueError(f"the operation must be {cls.name}, not {excerpt(operation)}")
+        formats = given.pop("formats", {})
+        if not isinstance(formats, Mapping):
+            raise TypeError(f"formats must be fields by role, not {excerpt(formats)}")
+        made = cls.of_fields(given, formats)
+        for role, one in made.formats.items():
+            if role in formats and (other := format_of(formats[role])) != one:
+                raise ValueError(f"the {role} format must be {one.name} as its name defines it, not {cut(other.name)}")
+        return made
 
     def to_dict(self) -> dict[str, object]:
-        """The fields by name, and under ``formats`` every format in full: what files carry."""
+        """The fields by name, and under ``formats`` every format in full: the form that files contain."""
         formats = {role: format_fields(one) for role, one in self.formats.items()}
         return {"operation": self.name, **self.by_name(), "formats": formats}
 
     def identity(self) -> dict[str, object]:
-        """The same in short: without the formats whose names say all of them."""
+        """`to_dict` without the formats that their names define completely."""
         own = {role: format_fields(one) for role, one in self.formats.items() if not is_spelt(one)}
         return {"operation": self.name, **self.by_name()} | ({"formats": own} if own else {})
 
@@ -79,14 +101,12 @@ class Operation(ABC):
 
 
 def without_signed_zero(fields: Mapping[str, object]) -> dict[str, object]:
-    """Fields of an operation without ``zero`` where it is signed, which files of earlier versions do not mention."""
+    """Fields without ``zero`` if it is signed: earlier versions wrote no such field."""
     return {name: value for name, value in fields.items() if (name, value) != ("zero", "signed")}
 
 
 def random_bits_under(rounding: Rule, given: object) -> int:
-    """How many random bits each number takes: those given, and 8 under the rounding ``sr`` where 0 were given. Raises
-    ValueError for what no rounding takes.
-    """
+    """Random bits per number. 0 means 8 under the rounding ``sr``. Raises ValueError for an impossible number."""
     is_random = rounding == "sr"
     bits = 8 if is_random and given == 0 else given
     if type(bits) is not int or bits not in (range(1, 17) if is_random else [0]):
@@ -105,12 +125,12 @@ def short_id(identity: Mapping[str, object]) -> str:
 
 
 def operation_of(fields: Mapping[str, object]) -> Operation:
-    """The operation that `Operation.to_dict` wrote. Raises ValueError for what is none.
+    """The operation that `Operation.to_dict` wrote. Raises ValueError for an unknown operation.
 
     >>> operation_of({"operation": "encode", "block": "e4m3", "scale_rule": "ceil"}).id
     'c44a323b'
     """
     if not isinstance(fields, Mapping):
         raise TypeError(f"an operation must have fields by name, not {excerpt(fields)}")
-    name = fields.get("operation", "encode")  # files of version 0.1 know no other
+    name = fields.get("operation", "encode")  # version 0.1 wrote no other operation
     return OPERATIONS[known_name("operation", name, OPERATIONS)].from_dict(fields)

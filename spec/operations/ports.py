@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 from ..catalogue import Rule
 from ..formats.number import NumberFormat
 
 
 class Role(Rule):
-    """What a port is for."""
+    """The purpose of a port."""
 
     NUMBERS = "numbers", "the numbers of a block"
-    MODE = "mode", "which of its numerics a converter follows"
-    SCALE_CONSTANT = "scale_constant", "the constant of the tensor with which the scale of a block is found"
-    ELEMENT_CONSTANT = "element_constant", "the constant of the tensor with which elements are scaled"
+    MODE = "mode", "selects the numerics of a converter"
+    SCALE_CONSTANT = "scale_constant", "the constant of the tensor that the scale of a block depends on"
+    ELEMENT_CONSTANT = "element_constant", "the constant of the tensor that scales elements"
     TENSOR_AMAX = "tensor_amax", "the largest magnitude of the tensor"
     TENSOR_SCALE = "tensor_scale", "the scale of the tensor"
     ROTATED = "rotated", "the numbers of a block after a Hadamard transform"
+    # emitted Verilog contains the next three definitions
     ROW_START = "row_start", "of a row of thresholds, the exponent at which codes begin"
     ROW_CELLS = "row_cells", "of a row of thresholds, what each eighth of a binade has"
     ROW_THRESHOLDS = "row_thresholds", "of a row of thresholds, their last bits"
@@ -26,20 +28,20 @@ class Role(Rule):
     CODES = "codes", "the codes of a block"
     STORED_CODES = "stored_codes", "the codes of a block in bytes, as a library stores them"
     STORED_BLOCK = "stored_block", "the codes and the scale of a block in bytes, as a library stores them"
-    CLOCK = "clock", "all registers change at its rising edge"
-    RESET = "reset", "drops what is inside"
-    VALID = "valid", "the data of its direction are of a block"
-    READY = "ready", "the data of its direction are taken"
+    CLOCK = "clock", "every register changes at its rising edge"
+    RESET = "reset", "discards the data inside"
+    VALID = "valid", "the data of its direction belong to a block"
+    READY = "ready", "the receiver takes the data of its direction"
 
     @property
     def is_data(self) -> bool:
-        """Does it belong to a block, and not to the clock or the handshake?"""
+        """Does it carry data of a block, rather than the clock or the handshake?"""
         return self not in (Role.CLOCK, Role.RESET, Role.VALID, Role.READY)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Port:
-    """A port of ``lanes`` fields of ``bits`` each, that of element 0 in the low bits."""
+    """A port of ``lanes`` fields of ``bits`` each; element 0 is in the low bits."""
 
     name: str
     role: Role
@@ -48,7 +50,11 @@ class Port:
     bits: int = 1
     lanes: int = 1
     format: NumberFormat | None = None
-    """That of a field; in a converter with modes that of mode 0."""
+    """Format of a field; in a converter with modes the format in mode 0."""
+
+    @classmethod
+    def of_format(cls, name: str, role: Role, direction: str, format: NumberFormat, lanes: int = 1) -> Self:
+        return cls(name=name, role=role, direction=direction, bits=format.bits, lanes=lanes, format=format)
 
     @property
     def width(self) -> int:
@@ -56,5 +62,5 @@ class Port:
 
     @property
     def is_result(self) -> bool:
-        """Do data of a block leave here?"""
+        """Do data of a block leave through this port?"""
         return self.role.is_data and self.direction == "output"

@@ -1,8 +1,8 @@
-"""What NVIDIA's PTX calls formats, rules and casts: an instruction is a cast, ``cvt.rp.satfinite.ue8m0x2.f32``.
+"""Names of formats, rules and casts in NVIDIA's PTX. An instruction is a cast: ``cvt.rp.satfinite.ue8m0x2.f32``.
 
-PTX ISA 9.0, section cvt, of August 2025; forms with ``.relu``, which are no casts alone, are left out. An instruction
-packs its first operand into the high bits, so operands a and b are the number ``{a, b}`` of Verilog. Instructions with
-random bits share them between numbers, ours have their own.
+PTX ISA 9.0, section cvt, of August 2025, without the forms with ``.relu``, which do more than a cast. An instruction
+packs its first operand into the high bits, so operands a and b are ``{a, b}`` in Verilog. Instructions with random bits
+share them between numbers; here each number has its own.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ from collections.abc import Iterator
 from typing import Any
 
 FORMATS = {"ue8m0": "e8m0"}
-"""Its names of formats that have others here."""
+"""Our names of formats, by their names in PTX."""
 
 RULES = {"rounding": {"rz": "rtz", "rs": "sr", "rn": "rne"}, "overflow": {"satfinite": "saturate"}}
-"""By field of `Cast`, its names of rules. To powers of two ``rn`` is ``rna`` (CUDA 13.5 headers, cudaRoundNearest)."""
+"""Our names of rules, by field of `Cast` and by their names in PTX.
+
+To powers of two ``rn`` is ``rna`` (CUDA 13.5 headers, cudaRoundNearest).
+"""
 
 FP8, FP6, FP4, SCALE = ("e4m3", "e5m2"), ("e2m3", "e3m2"), ("e2m1",), ("ue8m0",)
 PACKED = {"fp32": "f32", "fp16": "f16x2", "bf16": "bf16x2"}
-"""What an instruction of two numbers calls them."""
+"""Formats of pairs of numbers in the name of an instruction."""
 
 
 def _instructions() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -49,9 +52,9 @@ def _back(format: str, destination: str) -> tuple[str, dict[str, Any]]:
 
 
 INSTRUCTIONS: dict[str, dict[str, Any]] = dict(_instructions())
-"""By the name of the instruction, the format and fields of its cast under the profile ``ptx``."""
+"""Format and fields of the cast of each instruction, under the profile ``ptx``."""
 
 
 def is_instruction(name: object) -> bool:
-    """Is it the name of an instruction, known or not?"""
+    """Does the name have the form of an instruction?"""
     return isinstance(name, str) and name.startswith("cvt.")

@@ -1,31 +1,29 @@
-"""The on-chip source of random bits for stochastic rounding: which generators, and where they start.
+"""The on-chip source of random bits for stochastic rounding: its generators and their initial states.
 
-Every 32 bits come from a generator of their own, Marsaglia's xorshift32 with the shifts 13, 17 and 5 (G. Marsaglia,
+Every 32 bits come from their own generator, Marsaglia's xorshift32 with the shifts 13, 17 and 5 (G. Marsaglia,
 "Xorshift RNGs", Journal of Statistical Software 8, 2003), whose period is 2**32 - 1.
 """
 
 from __future__ import annotations
 
 SHIFTS = (13, -17, 5)
-"""Places to the left by which the state is exclusive-ored with itself, one after another; negative ones are to the
-right.
-"""
+"""Left shifts whose result is exclusive-ored with the state, one after another; negative ones shift right."""
 
 SPREAD = 0x9E3779B9
 """2**32 divided by the golden ratio: multiples of it are far apart from each other."""
 
 
 def _mixed(state: int) -> int:
-    """A state that has nothing to do with its neighbours': the finaliser of MurmurHash3, which is one to one."""
+    """A state unrelated to its neighbours: the finaliser of MurmurHash3, which is one to one."""
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
         state = (state ^ state >> shift) * factor % (1 << 32)
     return state ^ state >> 16
 
 
 def initial_states(width: int, seed: int = 0) -> list[int]:
-    """States after reset of the generators that give ``width`` bits, the one of the lowest bits first.
+    """States after reset of the generators for ``width`` bits, lowest bits first.
 
-    They are different from each other, and never 0, where a generator would stay.
+    They differ from each other and are never 0, because a generator never leaves 0.
 
     >>> len(set(initial_states(1024)))
     32

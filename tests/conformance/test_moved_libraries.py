@@ -9,14 +9,14 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 import pytest
 
+from mxcast import spec
 from mxcast.conformance.adapters import ADAPTERS
 from mxcast.conformance.subject.reply import encoded
 from mxcast.conformance.subject.subject import Function
 from mxcast.models import quantize_nvfp4
 from mxcast.sim.operations import of
-from mxcast.spec import PROFILES_OF
-from mxcast.spec.profiles import resolve as table
-from mxcast.spec.profiles.resolve import Profile, operation_of
+from mxcast.spec import PROFILES_OF, Profile
+from mxcast.spec.profiles.resolve import operation_of
 
 BLOCKS, SEED = 400, 7
 PROFILES = [(op, one) for op, profiles in PROFILES_OF.items() for one in profiles.values()]
@@ -101,18 +101,18 @@ def test_the_library_has_the_rules_of_its_profile(operation, profile):
 
 def test_another_version_is_reported_by_name():
     assert (
-        moved(table.PROFILES["mlx"], "0.33.0") == "mlx has moved: mlx was checked up to 0.32.4, and 0.33.0 is installed"
+        moved(spec.PROFILES["mlx"], "0.33.0") == "mlx has moved: mlx was checked up to 0.32.4, and 0.33.0 is installed"
     )
-    assert moved(table.CASTS["torch"], "2.13.0+cpu") is None is moved(table.PROFILES["mlx"], None)
-    assert moved(table.PROFILES["torchao_even"], "0.19.0").startswith("torchao has moved: torchao_even was checked")
+    assert moved(spec.CASTS["torch"], "2.13.0+cpu") is None is moved(spec.PROFILES["mlx"], None)
+    assert moved(spec.PROFILES["torchao_even"], "0.19.0").startswith("torchao has moved: torchao_even was checked")
 
 
 def test_other_rules_are_found():
     """By numbers of N(0,1), of which many are rounded otherwise toward zero."""
-    wrong = table.CASTS["ml_dtypes"]
+    wrong = spec.CASTS["ml_dtypes"]
     wrong = Profile(**vars(wrong) | {"rules": (*wrong.rules, ("rounding", "rtz"))})
     with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(table.CASTS, "ml_dtypes", wrong)
+        patched.setitem(spec.CASTS, "ml_dtypes", wrong)
         assert {"e4m3", "e2m1", "e4m3fnuz"} <= set(departures(wrong, "cast"))
 
 

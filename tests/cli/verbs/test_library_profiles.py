@@ -7,9 +7,9 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from mxcast.models import quantize, quantize_nvfp4, unpack
-from mxcast.spec import LAYOUTS, Convention, numerics, nvfp4_encoding
+from mxcast.spec import LAYOUTS, NVFP4_ENCODERS, PROFILES, Convention, numerics, nvfp4_encoding
 from mxcast.spec.layouts.catalogue import Layout
-from mxcast.spec.profiles.resolve import NVFP4_ENCODERS, OF_LAYOUTS, PROFILES, library_profile
+from mxcast.spec.profiles.layouts import OF_LAYOUTS, library_profile
 from mxcast.tensors.containers.containers import read
 
 OF = {

@@ -119,7 +119,7 @@ BEYOND = FloatFormat(name="beyond", exp_bits=9, man_bits=2, bias=255, specials="
             "wide has blocks of shape (2, 2): dequantize takes blocks along one axis",
         ),
         (wide(scale=TF32), "a table of values is for codes of at most 16 bits, not for tf32"),
-        (wide(BEYOND), "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of beyond"),
+        (wide(BEYOND), "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, unlike beyond"),
         (wide(BEYOND, UE4M3), "beyond has values that float32 does not have"),
     ],
 )

@@ -294,7 +294,7 @@ def test_names_and_ports():
         cast_config("e8m0", registered_after="shifted")
     with pytest.raises(TypeError, match="^a CastConfig is complete"):
         cast_config(config, "ptx")
-    with pytest.raises(ValueError, match="^an instruction is one of the profile ptx, not of ocp$"):
+    with pytest.raises(ValueError, match="^an instruction has the profile ptx, not ocp$"):
         cast_config("cvt.rp.satfinite.ue8m0x2.f32", "ocp")
     assert config_of(config.to_dict()) == config
 

@@ -491,7 +491,7 @@ def test_every_format_is_written_in_full(name):
         "signed": False,
         "subnormals": False,
     }
-    with pytest.raises(ValueError, match="^the scale format e8m0 is not the one of this name$"):
+    with pytest.raises(ValueError, match="^the scale format must be e8m0 as its name defines it, not e8m0$"):
         Encode.from_dict(written | {"formats": written["formats"] | {"scale": wrong}})
 
 

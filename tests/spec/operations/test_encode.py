@@ -263,24 +263,21 @@ def with_element(fields: dict):
         ),
         (
             {"block": dataclasses.replace(E4M3B, element=FP32)},  # what FP32 converters are made for
-            "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of fp32",
+            "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, unlike fp32",
         ),
         (
             {"block": with_element(FLOAT | {"man_bits": 11})},
-            "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of t",
+            "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, unlike t",
         ),
         ({"block": with_element(FLOAT | {"bias": -1})}, "the bias of an element must not be negative, not -1"),
         (
             {"block": with_element(FLOAT | {"bias": 16})},  # largest 1.875 * 2**-1
             "the largest t must be at least 1, so that no scale of FP32 data is out of range",
         ),
-        (
-            {"block": with_element(FLOAT | {"signed": False})},
-            "an element must have a sign and subnormals, which t has not",
-        ),
+        ({"block": with_element(FLOAT | {"signed": False})}, "an element must have a sign and subnormals, unlike t"),
         (
             {"block": with_element(FLOAT | {"subnormals": False})},
-            "an element must have a sign and subnormals, which t has not",
+            "an element must have a sign and subnormals, unlike t",
         ),
         (
             {"block": with_element(FIXED | {"frac_bits": 7})},  # largest 127/128
@@ -288,11 +285,11 @@ def with_element(fields: dict):
         ),
         (
             {"block": with_element(FIXED | {"lowest": -128})},
-            "a fixed-point element must be two's complement from -127 to 127, which t is not",
+            "a fixed-point element must be two's complement from -127 to 127, unlike t",
         ),
         (
             {"block": with_element(FIXED | {"negatives": "sign_magnitude"})},
-            "a fixed-point element must be two's complement from -127 to 127, which t is not",
+            "a fixed-point element must be two's complement from -127 to 127, unlike t",
         ),
         *(
             ({"rounding": "sr", "random_bits": bits}, f"random_bits must be 1 to 16, not {bits!r}")

@@ -186,7 +186,7 @@ def test_what_no_operation_wrote(kind):
     element = written["formats"] | {"element": written["formats"]["scale"]}
     for changed, sentence in (
         (other, f"the operation must be {kind.name}, not 'encode'"),
-        ({"formats": element}, "the element format e4m3 is not the one of this name"),
+        ({"formats": element}, "the element format must be e2m1 as its name defines it, not e4m3"),
         ({"block_size": 48}, "block_size must be"),
     ):
         if changed == {"block_size": 48} and kind is Nvfp4Decode:
