@@ -26,7 +26,7 @@ from ..spec import Port, Role
 from ..synth.yosys import execute, yosys_version
 from .netlist.design import Design
 from .netlist.structure import StructureError
-from .operations import asked_of
+from .operations import provable
 from .questions.encode import difference
 from .questions.question import Question
 from .solve.argument import Status
@@ -269,11 +269,11 @@ def _alone(fault: str, folder: Path, out: Path) -> Planted:
 def _judged(config: HardwareConfig, planted: Planted, timeout: float) -> tuple[Fate, str]:
     """What is proved of a mutant that no stimulus has found: perhaps what changed never matters."""
     try:
-        asked = asked_of(config)
+        asked = provable(config)
     except ValueError as unproved:
         doubt = str(unproved)
     else:
-        if asked.monolithic is None:  # its lemmas are many: they are asked once, and those that are the same are known
+        if not asked.is_asked_whole:  # its lemmas are many: they are asked once, and those that are the same are known
             try:
                 lemmas = asked.composed(config, planted.wrong, asked.specification)
                 doubt = next((f"the lemma {one.name} does not hold" for one in lemmas if not _holds(one, timeout)), "")

@@ -24,13 +24,13 @@ from ...sim.operations import element_role, golden, of
 from ...sim.run.icarus import on_icarus
 from ...sim.run.stream import StreamedDriver, clocked_ports
 from ...sim.transactions import Transactions
-from ...spec import BlockOperation
+from ...spec import BlockOperation, Operation
 from ...synth.yosys import yosys_version
 from ..netlist.design import Design
 from ..netlist.pipeline import bypassed, combinational
 from ..netlist.structure import StructureError
 from ..netlist.wrapping import unwrapped
-from ..operations import OPERATIONS, asked_of, is_asked_whole, whole
+from ..operations import OPERATIONS, provable
 from ..questions.question import Question
 from ..solve.argument import Argument, Status, answered, doubtful, worst
 from ..solve.branches import branch_blocks
@@ -280,7 +280,7 @@ def _check(
             if check.status is Status.PASS and len(check.arguments) == 1:
                 _stand_by(check, adapter, comparison, say)
         # without a proof blocks must tell other rules apart
-        if check.status is not Status.PASS and not is_asked_whole(check.config):
+        if check.status is not Status.PASS and not _is_asked_whole(rules):
             say("trying other rules")
             _name(check, comparison)
         return
@@ -400,14 +400,18 @@ def _questions(check: Check, adapter: Adapter, design: Design, flat: Design) -> 
     """One question about the whole of a design, which is ``flat`` without registers and modules; or, where no solver
     would answer that, those about its parts.
     """
-    if check.config.numerics.name not in OPERATIONS or is_asked_whole(check.config):
-        return whole(check.config, flat, check.nan_codes_free)
     try:
-        asked = asked_of(check.config)
+        asked = provable(check.config)
     except ValueError as error:
         raise StructureError(str(error)) from None
+    if asked.is_asked_whole:
+        return asked.monolithic(check.config, flat, check.nan_codes_free)
     parts = unwrapped(design)
     return asked.composed(check.config, bypassed(parts) if adapter.asked.latency else parts, asked.specification)
+
+
+def _is_asked_whole(rules: Operation) -> bool:
+    return rules.name in OPERATIONS and OPERATIONS[rules.name].is_asked_whole
 
 
 def _on_branches(
@@ -454,7 +458,7 @@ def _found(
 ) -> None:
     """What a solver's values are: a counterexample, or a doubt about it."""
     rules, values = check.config.numerics, argument.steps[-1].answer.values
-    block = asked_of(check.config).blocks(rules, values).rows(slice(1))
+    block = provable(check.config).blocks(rules, values).rows(slice(1))
     check.first = comparison.described("the solver's block", block)
     if check.first:
         block = _smaller(check, block, smallest, lambda why: why >= 0, comparison)

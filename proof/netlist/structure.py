@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...hdl import ConverterConfig, HardwareConfig
-from ...spec import Port, Role
+from ...hdl import HardwareConfig
+from ...spec import Encode, Port, Role
 
 
 class StructureError(ValueError):
@@ -49,7 +49,7 @@ def check_ports(modules: dict[str, dict], top: str, config: HardwareConfig, regi
             )
 
 
-def wiring(modules: dict[str, dict], top: str, config: ConverterConfig, flags: tuple[str, ...]) -> Wiring:
+def wiring(modules: dict[str, dict], top: str, config: HardwareConfig[Encode], flags: tuple[str, ...]) -> Wiring:
     """Check that every lane is one cell, with the number, the random bits and the code of its lane, and
     with the scale output, the flags and the mode of all; raises `StructureError` otherwise.
 

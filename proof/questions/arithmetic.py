@@ -1,4 +1,4 @@
-"""Facts of arithmetic that the lemmas about converters to NVFP4 stand on, as questions without any design."""
+"""Laws of arithmetic that the lemmas about converters to NVFP4 use, as questions without a design."""
 
 from __future__ import annotations
 
@@ -21,36 +21,30 @@ from ..specification.nvfp4 import (
 )
 from ..specification.nvfp4_quotient import above
 from ..specification.nvfp4_random import definitions, is_place, places
-from .lemma import lemma
-from .question import Question
+from .lemma import HALF, lemma
+from .question import Question, declared
 
 WORD = 64
-"""Bits of the words in which laws are shown: products of significands have 52 at most."""
-HALF = 1 << SIGNIFICAND - 1
-"""The smallest significand."""
-
-
-def declared(width: int, *names: str) -> str:
-    return "".join(f"(declare-const {name} (_ BitVec {width}))\n" for name in names)
+"""Bits of the words of the laws: products of significands have at most 52."""
 
 
 def product_range(size: int) -> Question:
-    """What is known of `times` where it may be any function is true of the multiplication."""
+    """The assumptions about `times` as a free function are true of the multiplication."""
     width = size + SIGNIFICAND
     return lemma(
         f"product-{size}",
         f"a product of significands of {size} and {SIGNIFICAND} bits has its first bit in one of two places",
         ("a", "b"),
         times(size, is_free=False),
-        declared(width, "a", "b"),
+        declared({"a": width, "b": width}),
         f"(assert (and (bvult a {bits(1 << size, width)}) (bvult b {bits(1 << SIGNIFICAND, width)})))\n",
         holds=facts("a", "b", "(times a b)", size),
     )
 
 
 def quotient_range(name: str = "quotient", least: int = HALF + 1, most: int = 2 * HALF - 1) -> Question:
-    """A quotient of 2**47 and a significand, with this remainder, is a significand: at most this one if the divisor is
-    not below the least.
+    """A quotient of 2**47 and a significand, with an error of at most half the divisor, is a significand: at most
+    ``most`` for divisors from ``least`` on.
     """
     width = 2 * SIGNIFICAND + 2
     exact = f"(bvadd {bits(1 << 2 * SIGNIFICAND - 1, width)} e)"
@@ -59,7 +53,7 @@ def quotient_range(name: str = "quotient", least: int = HALF + 1, most: int = 2 
         name,
         f"a reciprocal to nearest of a significand from {least:#x} on is one up to {most:#x}",
         ("q", "v", "e"),
-        declared(width, "q", "v", "e"),
+        declared({"q": width, "v": width, "e": width}),
         f"(assert (and (bvult q {bits(4 * HALF, width)}) (bvuge v {bits(least, width)}) "
         f"(bvult v {bits(2 * HALF, width)}) (bvsle (bvneg v) {twice}) (bvsle {twice} v) (= (bvmul q v) {exact})))\n",
         holds=f"(and (bvuge q {bits(HALF, width)}) (bvule q {bits(most, width)}))",
@@ -67,15 +61,15 @@ def quotient_range(name: str = "quotient", least: int = HALF + 1, most: int = 2 
 
 
 def elements() -> Iterator[Question]:
-    """From the rounding of a product to the product, and from that to a comparison of whole numbers."""
+    """The code of a rounded product follows from the exact product, and that from a comparison of whole numbers."""
     code = total([boundary.passes("q") for boundary in BOUNDARIES])
     yield lemma(
         "two-roundings",
-        "rounded to binary32 and then to E2M1, a number has the code that its place among seven limits says",
+        "rounded to binary32 and then to E2M1, a number has the code of its place among seven limits",
         ("y", "c"),
         cast_to(E2M1),
         f"(declare-const q {DOUBLE})\n",
-        declared(3, "c"),
+        declared({"c": 3}),
         "(assert (not (or (fp.isNaN q) (fp.isNegative q))))\n",
         rounded("y", "q"),
         holds=f"(= (is_cast y (concat #b0 c)) (= c {code}))",
@@ -102,8 +96,7 @@ def elements() -> Iterator[Question]:
         "limits",
         "a product of two significands passes a limit where a whole number does",
         ("product", "n"),
-        declared(width, "product"),
-        declared(field, "n"),
+        declared({"product": width, "n": field}),
         f"(assert (and (bvuge product {bits(1 << width - 2, width)}) (bvsge n {signed(-600, field)}) "
         f"(bvsle n {signed(600, field)})))\n",
         holds=f"(and {' '.join(claims)})",
@@ -111,12 +104,12 @@ def elements() -> Iterator[Question]:
 
 
 def laws() -> Iterator[Question]:
-    """The laws of products that lemmas are put together by, of whole numbers that no product here is beyond.
+    """The laws of products that combine the lemmas, for whole numbers as large as all products here.
 
     The second is a step of an induction on the bits of the common factor c = 2 * c' + i: by the first, a * c is twice
-    a * c', and a more where i is set. Products with zero are zero, so it begins.
+    a * c', plus a if i is set. The induction starts with products with zero, which are zero.
     """
-    declarations, one, zero = declared(WORD, "a", "b", "p", "q", "c", "i"), bits(1, WORD), bits(0, WORD)
+    declarations, one, zero = declared(dict.fromkeys("abpqci", WORD)), bits(1, WORD), bits(0, WORD)
     yield lemma(
         "distributive",
         f"the product with a sum is the sum of the products, in words of {WORD} bits",
@@ -137,15 +130,14 @@ def laws() -> Iterator[Question]:
 
 
 def random_rounding(random_bits: int) -> Question:
-    """The first of these of elements that random bits round."""
+    """The code of a product rounded by random bits follows from the exact product."""
     return lemma(
         "two-roundings",
-        "rounded to binary32 and then to E2M1 by random bits, a number has the code that its place says",
+        "rounded to binary32 and then to E2M1 by random bits, a number has the code of its place",
         ("y", "c", "random"),
         definitions(random_bits),
         f"(declare-const q {DOUBLE})\n",
-        declared(3, "c"),
-        declared(random_bits, "random"),
+        declared({"c": 3, "random": random_bits}),
         "(assert (not (or (fp.isNaN q) (fp.isNegative q))))\n",
         rounded("y", "q"),
         places(random_bits, "c"),
@@ -154,14 +146,14 @@ def random_rounding(random_bits: int) -> Question:
 
 
 def quotients() -> Question:
-    """The same of scales: from the roundings of a quotient to its place among the middles between them."""
-    lowest, largest, codes = bits(1 << E4M3.man_bits, 8), bits(E4M3.max_code, 8), declared(8, "c")
+    """The scale follows from the place of the exact quotient among the middles between scales."""
+    lowest, largest, codes = bits(1 << E4M3.man_bits, 8), bits(E4M3.max_code, 8), declared({"c": 8})
     least = f"((_ to_fp 8 24) RNE {rational(Fraction(2) ** E4M3.emin)})"
     clamped = f"(ite (fp.lt ((_ to_fp 8 24) y) {least}) {least} ((_ to_fp 8 24) y))"
     before = f"(bvsub c {bits(1, 8)})"
     return lemma(
         "two-roundings-of-scales",
-        "rounded to binary32, clamped, and then rounded to E4M3, a number has the scale that its place says",
+        "rounded to binary32, clamped, and then rounded to E4M3, a number has the scale of its place",
         ("y", "c"),
         cast_to(E4M3),
         f"(declare-const q {DOUBLE})\n(declare-const t (_ BitVec 32))\n",

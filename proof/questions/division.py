@@ -1,43 +1,43 @@
-"""Lemmas about a division without restoring, which adds or subtracts its divisor in each step, by its remainders.
+"""Lemmas about a non-restoring division, which adds or subtracts the divisor in each step.
 
-After each step the remainder is twice the one before, less or more the divisor, by its sign. So twenty-four of them
-telescope to a product: 2**47 is the divisor times the sum of the signed powers of two, and the last remainder.
+Each remainder is twice the one before, minus or plus the divisor, depending on its sign. So twenty-four steps telescope
+to a product: 2**47 is the divisor times the sum of the signed powers of two, plus the last remainder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ..netlist.design import Part
 from ..specification.encode import bits
 from ..specification.nvfp4 import SIGNIFICAND, widened
-from .lemma import lemma
-from .question import Question, constant
+from .lemma import HALF, PartWith, steps
+from .question import Question
 
 REMAINDER = SIGNIFICAND + 2
 """Bits of a remainder."""
 TOGETHER = 3
-"""Steps in a question: those of more take a solver longer than several questions."""
+"""Steps in a question: a solver answers several small questions faster than one large one."""
 
 
 def remainders(name: str) -> list[str]:
-    """The wires of a division, in their order in time."""
+    """The wires of a division, the first step first."""
     return [f"{name}_remainder{place}" for place in reversed(range(SIGNIFICAND))]
 
 
 def within(word: str, step: str) -> str:
-    """Is a word in two's complement not beyond a step, above or below?"""
+    """Is the magnitude of a word in two's complement at most a step?"""
     return f"(and (bvsle (bvneg {step}) {word}) (bvsle {word} {step}))"
 
 
 def digits(part: Part, name: str) -> str:
-    """The sum of the signed powers of two, by the signs of the remainders: an odd number."""
+    """The sum of the powers of two with the signs of the remainders: an odd number."""
     signs = [f"((_ extract {REMAINDER - 1} {REMAINDER - 1}) {part.wire(wire, 's')})" for wire in remainders(name)]
     return f"(concat {' '.join(f'(bvnot {sign})' for sign in signs[:-1])} #b1)"
 
 
-def division(part_with: Callable[..., Part], name: str, divisor: str) -> Iterator[Question]:
-    """Every step of a division: ``part_with`` gives the module with wires, and with others freed."""
+def division(part_with: PartWith, name: str, divisor: str) -> Iterator[Question]:
+    """Lemmas about every step of a division."""
     wires, width, v = remainders(name), REMAINDER + 2, "(concat #x0 v)"
     for turn in range(2):
         shown = wires[turn::2]
@@ -45,7 +45,7 @@ def division(part_with: Callable[..., Part], name: str, divisor: str) -> Iterato
         for first in range(0, len(shown), TOGETHER):
             claims, some = [], shown[first : first + TOGETHER]
             for at in map(wires.index, some):
-                before = bits(1 << SIGNIFICAND - 1, width)
+                before = bits(HALF, width)
                 if at:
                     before = widened(part.wire(wires[at - 1], "s"), REMAINDER, width)
                 after, twice = (
@@ -54,14 +54,6 @@ def division(part_with: Callable[..., Part], name: str, divisor: str) -> Iterato
                 )
                 step = f"(ite (bvslt {before} {bits(0, width)}) (bvadd {twice} {v}) (bvsub {twice} {v}))"
                 claims.append(f"(=> {within(before, v)} (and (= {after} {step}) {within(after, v)}))")
-            yield lemma(
-                f"{name}-{turn + first // TOGETHER * 2 + 1}",
-                f"steps of the division add or subtract the divisor ({', '.join(some)})",
-                ("v",),
-                part.text,
-                part.state("s"),
-                constant("v", SIGNIFICAND, part.wire(divisor, "s")),
-                f"(assert (= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) v) #b1))\n",
-                holds=f"(and {' '.join(claims)})",
-                is_inner=True,
-            )
+            number = turn + first // TOGETHER * 2 + 1
+            about = f"steps of the division add or subtract the divisor ({', '.join(some)})"
+            yield steps(f"{name}-{number}", about, part, "v", divisor, claims)

@@ -1,60 +1,85 @@
-"""The questions whose answers make the proof of an operation that makes each result of its own element.
+"""Questions about operations whose elements are independent: decoders and casts.
 
-Elements do not depend on each other: where the netlist shows that (`lanes.check_lanes`), it is enough to ask about
-blocks whose elements are all the same, for every input of one. The solver then sees the same circuit in every lane.
-Otherwise the whole block is asked about.
+If the netlist shows that each result depends on its own element only (`lanes.check_lanes`), it is enough to ask about
+blocks of equal elements, for every input of one element: the solver sees the same circuit in every lane. Otherwise the
+whole block is asked about.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ...hdl import HardwareConfig
 from ...sim.transactions import Transactions, word
-from ...spec import Operation, Role
+from ...spec import Cast, Decode, Operation, Role
 from ..netlist.design import Cut, Design
 from ..netlist.lanes import check_lanes
-from .question import Question, constant, text, vector
+from ..specification.cast import CastSpecification
+from ..specification.decode import DecodeSpecification
+from .provable import Op, Provable
+from .question import Question, constant, declared, question, vector
 
 
 class ElementSpecification(Protocol):
-    """What is right, as functions of SMT-LIB."""
+    """Functions of SMT-LIB that define the result of one element."""
 
     definitions: str
 
     def element(self, words: Mapping[Role, str]) -> str:
-        """Is this the result of an element? Of a term for each port of the operation, by its role."""
+        """The statement that an element has its result, from a term for each port of the operation by its role."""
 
 
-Specify = Callable[[Any], ElementSpecification]
-"""The specification of an operation."""
+class Elementwise(Provable[Op, ElementSpecification]):
+    """The proof of an operation whose elements are independent."""
+
+    def composed(
+        self, config: HardwareConfig[Op], design: Design, specify: Callable[[Op], ElementSpecification]
+    ) -> list[Question]:
+        """A question about blocks of equal elements."""
+        check_lanes(design, config.numerics)
+        return _questions(config.numerics, design, specify(config.numerics), equal=True)
+
+    def monolithic(self, config: HardwareConfig[Op], design: Design, nan_codes_free: bool = False) -> list[Question]:
+        return _questions(config.numerics, design, self.specification(config.numerics), equal=False)
+
+    def blocks(self, rules: Op, values: dict[str, int]) -> Transactions:
+        return Transactions(
+            {
+                port.role: np.array(
+                    [[values[f"{port.name}{lane}" if port.lanes > 1 else port.name] for lane in range(port.lanes)]],
+                    word(port),
+                )
+                for port in rules.ports
+                if port.direction == "input"
+            }
+        )
 
 
-def composed(config: HardwareConfig, design: Design, specify: Specify) -> list[Question]:
-    """One question about blocks of equal elements. Raises `StructureError` where lanes depend on each other."""
-    check_lanes(design, config.numerics)
-    return _questions(config, design, specify(config.numerics), equal=True)
+class ProvableDecode(Elementwise[Decode]):
+    """The proof of a decoder."""
+
+    def specification(self, rules: Decode) -> DecodeSpecification:
+        return DecodeSpecification(rules)
 
 
-def monolithic(
-    specify: Specify, config: HardwareConfig, design: Design, nan_codes_free: bool = False
-) -> list[Question]:
-    """One question about the whole block."""
-    return _questions(config, design, specify(config.numerics), equal=False)
+class ProvableCast(Elementwise[Cast]):
+    """The proof of a cast."""
+
+    def specification(self, rules: Cast) -> CastSpecification:
+        return CastSpecification(rules)
 
 
-def _questions(config: HardwareConfig, design: Design, s: ElementSpecification, equal: bool) -> list[Question]:
+def _questions(rules: Operation, design: Design, s: ElementSpecification, equal: bool) -> list[Question]:
     (whole,) = design.parts(Cut(design.top))
-    operation = config.numerics
     values: dict[str, str] = {}
 
     def named(lane: int) -> dict[Role, str]:
-        """Constants for the words of a lane; what has one lane is there for all of them."""
+        """Constants for the words of a lane; ports of one lane belong to all of them."""
         words = {}
-        for port in operation.ports:
+        for port in rules.ports:
             at, name = (lane, f"{port.name}{lane}") if port.lanes > 1 else (0, port.name)
             wire = vector(whole.wire(port.name, "s"), port.width)
             part = f"((_ extract {port.bits * at + port.bits - 1} {port.bits * at}) {wire})"
@@ -62,62 +87,41 @@ def _questions(config: HardwareConfig, design: Design, s: ElementSpecification, 
             words[port.role] = name
         return words
 
-    lanes = [named(lane) for lane in range(operation.block_size)]
-    entering = [port.role for port in operation.ports if port.direction == "input"]
+    lanes = [named(lane) for lane in range(rules.block_size)]
+    entering = [port.role for port in rules.ports if port.direction == "input"]
     same = [f"(= {words[role]} {lanes[0][role]})" for words in lanes[1:] for role in entering] if equal else []
-    size = operation.block_size
-    about = (
-        "blocks of equal elements" if equal and size > 1 else f"every block of {size}" if size > 1 else "every input"
-    )
-    description = f"{about} {'have their' if equal and size > 1 else 'has its'} results"
-    goals = " ".join(s.element(words) for words in lanes)
+    if rules.block_size == 1:
+        description = "every input has its results"
+    elif equal:
+        description = "blocks of equal elements have their results"
+    else:
+        description = f"every block of {rules.block_size} has its results"
     return [
-        _sanity(operation, s),
-        Question(
-            name="elements" if equal else "block",
-            description=description,
-            expected="unsat",
+        _one_result(rules, s),
+        question(
+            "elements" if equal else "block",
+            description,
+            tuple(values),
+            s.definitions,
+            whole.text,
+            whole.state("s"),
+            *values.values(),
+            *(f"(assert {one})\n" for one in same),
+            f"(assert (not (and true {' '.join(s.element(words) for words in lanes)})))\n",
             has_block=True,
-            names=tuple(values),
-            text=text(
-                description,
-                s.definitions,
-                whole.text,
-                whole.state("s"),
-                *values.values(),
-                *(f"(assert {one})\n" for one in same),
-                f"(assert (not (and true {goals})))\n",
-            ),
         ),
     ]
 
 
-def _sanity(operation: Operation, s: ElementSpecification) -> Question:
-    """The specification itself: it allows one result."""
-    (result,) = (port for port in operation.ports if port.direction == "output")
-    words, other = {port.role: port.name for port in operation.ports}, f"{result.name}2"
-    free = "".join(f"(declare-const {port.name} (_ BitVec {port.bits}))\n" for port in operation.ports)
-    free += f"(declare-const {other} (_ BitVec {result.bits}))\n"
+def _one_result(rules: Operation, s: ElementSpecification) -> Question:
+    (result,) = (port for port in rules.ports if port.direction == "output")
+    words, other = {port.role: port.name for port in rules.ports}, f"{result.name}2"
     both = f"{s.element(words)} {s.element({**words, result.role: other})}"
-    description = "the specification allows one result only"
-    return Question(
-        name="one-result",
-        description=description,
-        expected="unsat",
-        names=(*words.values(), other),
-        text=text(description, s.definitions, free, f"(assert (and {both} (distinct {result.name} {other})))\n"),
-    )
-
-
-def blocks(operation: Operation, values: dict[str, int]) -> Transactions:
-    """The block that a solver found."""
-    return Transactions(
-        {
-            port.role: np.array(
-                [[values[f"{port.name}{lane}" if port.lanes > 1 else port.name] for lane in range(port.lanes)]],
-                word(port),
-            )
-            for port in operation.ports
-            if port.direction == "input"
-        }
+    return question(
+        "one-result",
+        "the specification allows one result only",
+        (*words.values(), other),
+        s.definitions,
+        declared({port.name: port.bits for port in rules.ports} | {other: result.bits}),
+        f"(assert (and {both} (distinct {result.name} {other})))\n",
     )

@@ -1,53 +1,75 @@
-"""Lemmas: questions whether a statement can fail to hold, about modules that may multiply significands."""
+"""Lemmas: questions whether a statement about modules of a converter to NVFP4 can fail to hold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from ..netlist.design import Part
 from ..specification.nvfp4 import SIGNIFICAND, times
-from .question import Question, text
+from .question import Question, constant, question
+
+HALF = 1 << SIGNIFICAND - 1
+"""The smallest significand."""
+
+
+class PartWith(Protocol):
+    """A module of a design, cut open for a lemma."""
+
+    def __call__(self, *wires: str, without: tuple[str, ...] = (), freed: tuple[str, ...] = ()) -> Part:
+        """The module with these inner wires visible, ``without`` some cells, and with other wires ``freed``."""
 
 
 def lemma(
     name: str,
     description: str,
-    names: tuple[str, ...],
+    names: Sequence[str],
     *parts: str,
     holds: str,
     has_block: bool = False,
     is_inner: bool = False,
 ) -> Question:
-    """The question whether something can fail to hold."""
-    return Question(
-        name=name,
-        description=description,
-        expected="unsat",
-        names=names,
-        text=text(description, *parts, f"(assert (not {holds}))\n"),
-        has_block=has_block,
-        is_inner=is_inner,
+    """The question whether a statement can fail to hold."""
+    refuted = f"(assert (not {holds}))\n"
+    return question(name, description, tuple(names), *parts, refuted, has_block=has_block, is_inner=is_inner)
+
+
+def can_happen(name: str, names: Sequence[str], *parts: str) -> Question:
+    """The question whether the assumptions of a lemma are possible at all."""
+    description = f"the assumptions of the lemma about the {name} can hold"
+    return question(f"{name}-can-happen", description, tuple(names), *parts, expected="sat")
+
+
+def steps(name: str, description: str, part: Part, symbol: str, wire: str, claims: Sequence[str]) -> Question:
+    """The lemma that steps of a division are right, for every significand on a wire; the claims call it ``symbol``."""
+    return lemma(
+        name,
+        description,
+        (symbol,),
+        part.text,
+        part.state("s"),
+        constant(symbol, SIGNIFICAND, part.wire(wire, "s")),
+        f"(assert {is_normalised(symbol)})\n",
+        holds=f"(and {' '.join(claims)})",
+        is_inner=True,
     )
 
 
-def can_happen(name: str, names: tuple[str, ...], *parts: str) -> Question:
-    """The question whether what a lemma assumes is possible at all."""
-    description = f"what the lemma about the {name} assumes can happen"
-    return Question(
-        name=f"{name}-can-happen", description=description, expected="sat", names=names, text=text(description, *parts)
-    )
+def is_normalised(significand: str) -> str:
+    """Is the first bit of a significand set?"""
+    return f"(= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) {significand}) #b1)"
 
 
 def multiplied(part: Part, size: int) -> Part:
-    """The same with `times` as its multiplication of two significands, where it has one."""
+    """A module with `times` in place of its multiplication of two significands, if it has exactly one."""
     found = [line for line in part.text.splitlines() if f"(_ BitVec {size + SIGNIFICAND}) (bvmul " in line]
-    if len(found) != 1:  # of a file that somebody has edited: then `times` is the multiplication in the end
+    if len(found) != 1:  # an edited file: then `times` ends up as the multiplication
         return part
     return Part(part.name, part.text.replace(found[0], found[0].replace("(bvmul ", "(times ")))
 
 
-def multiplying(size: int, question: Callable[..., Question], *parts: str, **kind: object) -> Question:
-    """A lemma with `times`: for any function in its place, and for the multiplication if that does not hold."""
-    eased, full = (question(times(size, is_free), *parts, **kind) for is_free in (True, False))
+def multiplying(size: int, asked: Callable[..., Question], *parts: str, **kind: bool | str) -> Question:
+    """A lemma with `times`: first for any function in its place, then for the multiplication."""
+    eased, full = (asked(times(size, is_free), *parts, **kind) for is_free in (True, False))
     return replace(full, eased=eased.text)

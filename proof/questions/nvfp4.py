@@ -1,84 +1,133 @@
-"""The questions whose answers make the proof of a converter to NVFP4: lemmas about its modules and their wires.
+"""Questions about converters to NVFP4: lemmas about their modules and wires.
 
-docs/verification.md says how they make the proof of the whole, and which laws of arithmetic are taken for it.
+docs/verification.md explains how the lemmas prove the whole, and which laws of arithmetic they use.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from ...hdl import Nvfp4Config, Nvfp4Form
+from ...hdl import HardwareConfig, Nvfp4Config, Nvfp4Form
 from ...sim.transactions import Transactions
 from ...spec import FP32, FourOverSix, Nvfp4Encode, Order, Role
 from ..netlist.design import Cut, Design, Part
 from ..netlist.nvfp4_structure import nvfp4_wiring
+from ..netlist.structure import StructureError
 from ..specification.encode import bits
 from ..specification.nvfp4 import Nvfp4Specification
 from ..specification.nvfp4_quotient import QuotientSpecification
 from .arithmetic import elements, laws, random_rounding
-from .lemma import lemma
-from .nvfp4_element import ELEMENT_QUESTIONS
-from .nvfp4_factor import COMPANION_QUESTIONS, COMPANIONS, FACTOR_QUESTIONS
-from .nvfp4_scale import SCALE_QUESTIONS
+from .lemma import PartWith, lemma
+from .nvfp4_element import of_products, of_table, of_thresholds
+from .nvfp4_factor import companion, quotient, reciprocal
+from .nvfp4_scale import product_scale, quotient_scale
 from .nvfp4_threshold import thresholds
+from .provable import Provable
 from .question import Question, constant
 
-SPECIFICATIONS: dict[Order, type[Nvfp4Specification]] = {
-    Order.TE: Nvfp4Specification,
-    Order.PAPER: Nvfp4Specification,
-    Order.AO: QuotientSpecification,
-    Order.AO_SINGLE: QuotientSpecification,
-}
-"""By order; those without an entry have no hardware."""
+ONE = FP32.bias << FP32.man_bits
+"""The constant of a tensor that a design lacks."""
 
 
-def specification_of(rules: Nvfp4Encode) -> Nvfp4Specification:
-    """The statements for an operation."""
-    return SPECIFICATIONS[rules.order](rules)
+class ProvableNvfp4(Provable[Nvfp4Encode, Nvfp4Specification]):
+    """The proof of a converter to NVFP4."""
 
+    is_asked_whole = False
 
-def check_proved(config: Nvfp4Config) -> None:
-    """Raise ValueError for a converter that is not proved yet."""
-    rules = config.numerics
-    if rules.four_over_six is not FourOverSix.OFF:
-        raise ValueError(
-            f"converters to {rules.block.name} that try both 4 and 6 are not proved yet: verify compares them with the "
-            "model"
+    def check(self, rules: Nvfp4Encode) -> None:
+        if rules.four_over_six is not FourOverSix.OFF:
+            raise ValueError(
+                f"converters to {rules.block.name} that try both 4 and 6 are not proved yet: verify compares them with "
+                "the model"
+            )
+
+    def specification(self, rules: Nvfp4Encode) -> Nvfp4Specification:
+        return ORDERS[rules.order].specification(rules)
+
+    def composed(
+        self, config: HardwareConfig[Nvfp4Encode], design: Design, specify: Callable[[Nvfp4Encode], Nvfp4Specification]
+    ) -> Iterator[Question]:
+        assert isinstance(config, Nvfp4Config)
+        return ORDERS[config.numerics.order](config, design, specify(config.numerics)).every()
+
+    def monolithic(
+        self, config: HardwareConfig[Nvfp4Encode], design: Design, nan_codes_free: bool = False
+    ) -> list[Question]:
+        raise StructureError(f"no solver answers in one question whether a design converts {config.formats}")
+
+    def blocks(self, rules: Nvfp4Encode, values: dict[str, int]) -> Transactions:
+        """A whole block, or a block with one largest magnitude."""
+        size, source = rules.block_size, rules.source
+        numbers = (
+            [values.get(f"x{lane}", 0) for lane in range(size)] if "x0" in values else [values["b"], *[0] * (size - 1)]
         )
+        arrays = {Role.NUMBERS: np.array([numbers], f"uint{source.bits}")}
+        for port in rules.ports:
+            if port.role is Role.RANDOM:
+                arrays[port.role] = np.zeros((1, size), np.uint16)
+            elif port.direction == "input" and port.role is not Role.NUMBERS:
+                arrays[port.role] = np.array([[values.get(port.name, ONE)]], np.uint32)
+        return Transactions(arrays)
+
+    def domain(self, rules: Nvfp4Encode, words: Mapping[Role, str]) -> str:
+        """The statement that the constants of a tensor meet the assumptions of the lemmas."""
+        one = bits(ONE, FP32.bits)
+        k, d = (words.get(role, one) for role in (Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT))
+        return self.specification(rules).are_constants(k, d)
 
 
-def composed(
-    config: Nvfp4Config, design: Design, specify: Callable[[Nvfp4Encode], Nvfp4Specification]
-) -> Iterator[Question]:
-    """All of them. Raises `StructureError` where the converter is not wired so that they make a proof."""
-    return _Questions(config, design, specify(config.numerics)).every()
+Stated = TypeVar("Stated", bound=Nvfp4Specification)
 
 
-class _Questions:
+class _Questions(ABC, Generic[Stated]):
     """The questions about one design."""
 
-    def __init__(self, config: Nvfp4Config, design: Design, s: Nvfp4Specification) -> None:
+    specification: ClassVar[type[Nvfp4Specification]]
+    companion: ClassVar[tuple[str, str]]
+    """The wires of the companion of a factor, and of the error of their product."""
+
+    def __init__(self, config: Nvfp4Config, design: Design, s: Stated) -> None:
         self.rules, self.design, self.s = config.numerics, design, s
         self.form = config.microarchitecture.form
         self.wires = nvfp4_wiring(design.modules, design.top, config)
+
+    @abstractmethod
+    def scale(self, unit: PartWith) -> Iterator[Question]:
+        """Lemmas about the module that computes the scale."""
+
+    @abstractmethod
+    def factor(self, unit: PartWith) -> Iterator[Question]:
+        """Lemmas about the module that computes the factor."""
+
+    def companion_of(self, unit: PartWith) -> Iterator[Question]:
+        """Lemmas about the companion of a factor, if the lemmas about the factor leave it out."""
+        yield from ()
 
     def part(self, module: str, *wires: str, without: tuple[str, ...] = (), freed: tuple[str, ...] = ()) -> Part:
         (found,) = self.design.parts(Cut(module, without, wires, freed=freed))
         return found
 
     def every(self) -> Iterator[Question]:
-        order, unit = self.rules.order, partial(self.part, self.wires.factor_unit)
+        unit = partial(self.part, self.wires.factor_unit)
+        lanes = list(dict.fromkeys(part.named("lane") for part in self.design.parts(*map(Cut, self.wires.lanes))))
         yield self.maximum()
-        yield from SCALE_QUESTIONS[order](partial(self.part, self.wires.scale_unit), self.s)
+        yield from self.scale(partial(self.part, self.wires.scale_unit))
         if self.form is not Nvfp4Form.TABLE:
-            yield from FACTOR_QUESTIONS[order](partial(self.part, self.wires.factor), self.s)
+            yield from self.factor(partial(self.part, self.wires.factor))
         if self.form is Nvfp4Form.THRESHOLDS:
-            yield from COMPANION_QUESTIONS[order](partial(unit, without=("factor",)))
-            yield from thresholds(partial(unit, without=("factor",)), *COMPANIONS[order])
-        yield from ELEMENT_QUESTIONS[self.form](unit, self.lanes(), self.s)
+            without = partial(unit, without=("factor",))
+            yield from self.companion_of(without)
+            yield from thresholds(without, *self.companion)
+            yield from of_thresholds(unit, lanes, self.s, self.companion[0])
+        if self.form is Nvfp4Form.PRODUCT:
+            yield from of_products(lanes, self.s)
+        if self.form is Nvfp4Form.TABLE:
+            yield from of_table(unit(), lanes, self.s)
         yield from [random_rounding(self.rules.random_bits)] if self.rules.random_bits else elements()
         yield from laws()
 
@@ -100,29 +149,40 @@ class _Questions:
             has_block=True,
         )
 
-    def lanes(self) -> list[Part]:
-        """The lanes that differ in more than their names."""
-        return list(dict.fromkeys(part.named("lane") for part in self.design.parts(*map(Cut, self.wires.lanes))))
+
+class _Products(_Questions[Nvfp4Specification]):
+    """The questions of orders that multiply: the factor is the reciprocal of its companion."""
+
+    specification = Nvfp4Specification
+    companion = ("companion", "error")
+
+    def scale(self, unit: PartWith) -> Iterator[Question]:
+        return product_scale(unit, self.s)
+
+    def factor(self, unit: PartWith) -> Iterator[Question]:
+        return reciprocal(unit, self.s)
 
 
-def domain(rules: Nvfp4Encode, words: Mapping[Role, str]) -> str:
-    """The statement that the constants of a tensor are some of which the lemmas are."""
-    one = bits(FP32.bias << FP32.man_bits, FP32.bits)
-    k, d = (words.get(role, one) for role in (Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT))
-    return specification_of(rules).are_constants(k, d)
+class _Quotients(_Questions[QuotientSpecification]):
+    """The questions of orders that divide."""
+
+    specification = QuotientSpecification
+    companion = ("companion_quotient", "companion_error")
+
+    def scale(self, unit: PartWith) -> Iterator[Question]:
+        return quotient_scale(unit, self.s)
+
+    def factor(self, unit: PartWith) -> Iterator[Question]:
+        return quotient(unit, self.s)
+
+    def companion_of(self, unit: PartWith) -> Iterator[Question]:
+        return companion(unit)
 
 
-def blocks(rules: Nvfp4Encode, values: dict[str, int]) -> Transactions:
-    """Blocks that hold what a solver found: a whole block, or one of a largest magnitude."""
-    size, source = rules.block_size, rules.source
-    numbers = (
-        [values.get(f"x{lane}", 0) for lane in range(size)] if "x0" in values else [values["b"], *[0] * (size - 1)]
-    )
-    one = FP32.bias << FP32.man_bits
-    arrays = {Role.NUMBERS: np.array([numbers], f"uint{source.bits}")}
-    for port in rules.ports:
-        if port.role is Role.RANDOM:
-            arrays[port.role] = np.zeros((1, size), np.uint16)
-        elif port.direction == "input" and port.role is not Role.NUMBERS:
-            arrays[port.role] = np.array([[values.get(port.name, one)]], np.uint32)
-    return Transactions(arrays)
+ORDERS: dict[Order, type[_Questions[Any]]] = {
+    Order.TE: _Products,
+    Order.PAPER: _Products,
+    Order.AO: _Quotients,
+    Order.AO_SINGLE: _Quotients,
+}
+"""By order; an order without an entry has no hardware."""

@@ -1,30 +1,26 @@
-"""Lemmas about the elements of a block under two levels of scales: lanes that multiply, and lanes that are told
-thresholds.
-"""
+"""Lemmas about the elements of a block of NVFP4: lanes that multiply, and lanes that compare with thresholds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
-from ...hdl import Nvfp4Form
 from ...spec import E2M1
 from ..netlist.design import Part
 from ..specification.encode import bits, extended
 from ..specification.nvfp4 import BOUNDARIES, EXPONENT, MARKS, SIGNIFICAND, Nvfp4Specification, signed, total, widened
 from ..specification.nvfp4_row import is_row
 from .arithmetic import product_range
-from .lemma import can_happen, lemma, multiplied, multiplying
-from .nvfp4_factor import COMPANIONS
+from .lemma import HALF, PartWith, can_happen, is_normalised, lemma, multiplied, multiplying
 from .nvfp4_threshold import WHOLE, WIDTH, is_companion, is_correction
-from .question import Question, constant, vector
+from .question import Question, constant, declared, vector
 
 ROW = ("start", "cells", "thresholds")
-"""What lanes are told of thresholds."""
+"""Wires that carry the thresholds of a block to its lanes."""
 
 
-def of_products(unit_with: Callable[..., Part], lanes: Sequence[Part], s: Nvfp4Specification) -> Iterator[Question]:
-    """Lanes that multiply: they have the product and its roundings, and may have random bits."""
+def of_products(lanes: Sequence[Part], s: Nvfp4Specification) -> Iterator[Question]:
+    """Lemmas about lanes that multiply and round, perhaps by random bits."""
     rules, source, size = s.rules, s.source, s.source.man_bits + 1
     wires = {"x": source.bits, "p": E2M1.bits, "significand": SIGNIFICAND, "exponent": EXPONENT}
     wires |= dict.fromkeys(s.flags, 0)
@@ -33,10 +29,8 @@ def of_products(unit_with: Callable[..., Part], lanes: Sequence[Part], s: Nvfp4S
     field = f"(bvadd {widened('exponent', EXPONENT, 11)} {bits(1023, 11)})"
     fraction = f"((_ extract {SIGNIFICAND - 2} 0) significand)"
     width = size + SIGNIFICAND
-    zero = bits(0, width)  # what a lane multiplies in place of a number that is zero under every factor
-    is_number = (
-        f"(and (= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) significand) #b1) {s.is_normal_factor('exponent')})"
-    )
+    zero = bits(0, width)  # the operand in place of a number that is zero under every factor
+    is_number = f"(and {is_normalised('significand')} {s.is_normal_factor('exponent')})"
     yield product_range(size)
     for number, lane in enumerate(lanes):
         yield multiplying(
@@ -56,9 +50,13 @@ def of_products(unit_with: Callable[..., Part], lanes: Sequence[Part], s: Nvfp4S
         )
 
 
-def of_thresholds(unit_with: Callable[..., Part], lanes: Sequence[Part], s: Nvfp4Specification) -> Iterator[Question]:
-    """Lanes that are told the thresholds of a factor: the wires that hold those may be anything near them."""
-    marks, (companion, _) = [f"mark{mark}_whole" for mark in MARKS], COMPANIONS[s.rules.order]
+def of_thresholds(
+    unit_with: PartWith, lanes: Sequence[Part], s: Nvfp4Specification, companion: str
+) -> Iterator[Question]:
+    """Lemmas about lanes that compare with the thresholds of a factor, whose wires may hold anything near these; the
+    wire ``companion`` holds the companion of the factor.
+    """
+    marks = [f"mark{mark}_whole" for mark in MARKS]
     unit = unit_with("exponent", without=("factor",), freed=(*marks, companion))
     values = [
         constant("n", EXPONENT, unit.wire("exponent", "s")),
@@ -69,33 +67,26 @@ def of_thresholds(unit_with: Callable[..., Part], lanes: Sequence[Part], s: Nvfp
     yield from _counted(unit, lanes, s, values)
 
 
-def of_table(unit_with: Callable[..., Part], lanes: Sequence[Part], s: Nvfp4Specification) -> Iterator[Question]:
-    """Lanes that are told a row of a table: that of a factor, or of what is none."""
-    unit = unit_with()
+def of_table(unit: Part, lanes: Sequence[Part], s: Nvfp4Specification) -> Iterator[Question]:
+    """Lemmas about lanes that receive a row of a table: of a factor, of zero, or of Inf."""
     free = {"n": EXPONENT, "W": WHOLE, **{f"X{mark}": WHOLE for mark in MARKS}}
     row = tuple(unit.wire(f"row_{name}", "s") for name in ROW)
     of_factor = is_row({mark: f"X{mark}" for mark in MARKS}, "n", s.source, row)
     values = [
-        *(f"(declare-const {name} (_ BitVec {width}))\n" for name, width in free.items()),
-        *(f"(declare-const {flag} Bool)\n" for flag in s.factor_flags),
+        declared(free | dict.fromkeys(s.factor_flags, 0)),
         f"(assert {s.is_row(of_factor, row, unit.wire('scale', 's'))})\n",
     ]
     yield from _counted(unit, lanes, s, values)
 
 
-ELEMENT_QUESTIONS = {Nvfp4Form.PRODUCT: of_products, Nvfp4Form.THRESHOLDS: of_thresholds, Nvfp4Form.TABLE: of_table}
-"""By form, given a function that gives the module of what lanes are told with wires, the lanes that differ, and the
-specification."""
-
-
 def _counted(unit: Part, lanes: Sequence[Part], s: Nvfp4Specification, values: Sequence[str]) -> Iterator[Question]:
-    """The code is by the thresholds X of the marks, which are near m * W / 4 for some number W."""
+    """The code follows from the thresholds X of the marks, which are near m * W / 4 for some number W."""
     known = [is_companion("W"), s.is_factor("n", "W")]
     for mark in MARKS:
         four = f"(bvshl {extended(f'X{mark}', WHOLE, WIDTH)} {bits(2, WIDTH)})"
         difference = f"(bvsub {four} (bvmul {bits(mark, WIDTH)} {extended('W', WHOLE, WIDTH)}))"
         known.append(is_correction(difference, rest=3))
-        known.append(f"(bvuge X{mark} {bits(1 << SIGNIFICAND - 1, WHOLE)})")
+        known.append(f"(bvuge X{mark} {bits(HALF, WHOLE)})")
     assumed = s.unless_special(f"(and {' '.join(known)})")
     wires = {"x": s.source.bits, "p": E2M1.bits} | {flag: 0 for flag in s.flags if flag not in s.factor_flags}
     for number, lane in enumerate(lanes):
@@ -125,7 +116,7 @@ def _counted(unit: Part, lanes: Sequence[Part], s: Nvfp4Specification, values: S
 
 
 def _is_counted(s: Nvfp4Specification) -> str:
-    """Is the code p the number of limits that x times the factor passes, by the thresholds of the marks?"""
+    """Is the code p the number of limits that x times the factor passes, according to the thresholds?"""
     field, width = 12, WHOLE + 1
     number = extended(s.significand("x64", SIGNIFICAND), SIGNIFICAND, width)
     passed = []
@@ -147,5 +138,5 @@ def _name(number: int) -> str:
 
 
 def _constant(part: Part, name: str, width: int) -> str:
-    """A port of a lane by its name; of no width it is a statement."""
+    """A constant that holds the port of its name of a lane; a Bool if the width is 0."""
     return constant(name, width, vector(part.wire(name, "t"), width))

@@ -1,32 +1,31 @@
-"""Lemmas about what the numbers of a block are scaled with: the reciprocal of a product, or a quotient; and about its
-companion, whose product with it is 2**47 and a small error.
+"""Lemmas about the factor of the numbers of a block, the reciprocal of a product or a quotient; and about its
+companion: their product is 2**47 and a small error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
-from ...spec import E4M3, FP32, Order
-from ..netlist.design import Part
+from ...spec import E4M3, FP32
 from ..specification.encode import bits, extended
 from ..specification.nvfp4 import EXPONENT, LOWEST_COMPANION, SIGNIFICAND, Nvfp4Specification, signed, times, widened
 from ..specification.nvfp4_quotient import LOWEST_FACTOR, QuotientSpecification
 from .arithmetic import product_range, quotient_range
 from .division import REMAINDER, digits, division, remainders, within
-from .lemma import can_happen, lemma, multiplied, multiplying
+from .lemma import HALF, PartWith, can_happen, is_normalised, lemma, multiplied, multiplying
 from .nvfp4_threshold import WHOLE
-from .question import Question, constant
+from .question import Question, constant, declared
 
 SAYS = "every scale has its factor, under every constant of a tensor"
 ERROR = SIGNIFICAND + 1
 """Bits of the error of a product with a companion."""
-HALF, MOST = 1 << SIGNIFICAND - 1, (1 << SIGNIFICAND) - 1
-"""The smallest and the largest significand."""
+MOST = (1 << SIGNIFICAND) - 1
+"""The largest significand."""
 
 
-def reciprocal(part_with: Callable[..., Part], s: Nvfp4Specification) -> Iterator[Question]:
-    """The divisor s * d, and what its division leaves; the divisor is the companion."""
+def reciprocal(part_with: PartWith, s: Nvfp4Specification) -> Iterator[Question]:
+    """The factor is the reciprocal of the divisor s * d, which is its companion."""
     name, divisor = "reciprocal", "v_significand"
     yield from division(part_with, name, divisor)
     yield quotient_range()
@@ -39,7 +38,7 @@ def reciprocal(part_with: Callable[..., Part], s: Nvfp4Specification) -> Iterato
         "no divisor is beyond the largest scale times the largest constant",
         ("scale", "d"),
         times(size, is_free=False),
-        "(declare-const scale (_ BitVec 8))\n(declare-const d (_ BitVec 32))\n",
+        declared({"scale": E4M3.bits, "d": FP32.bits}),
         definitions,
         assumed,
         holds=s.is_in_limits("v64"),
@@ -57,7 +56,7 @@ def reciprocal(part_with: Callable[..., Part], s: Nvfp4Specification) -> Iterato
     }
     v = extended("v_divided", SIGNIFICAND, REMAINDER)
     known = " ".join(within(part.wire(wire, "s"), v) for wire in remainders(name))
-    is_divided = f"(= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) v_divided) #b1)"
+    is_divided = is_normalised("v_divided")
     about = [
         multiplied(part, size).text,
         part.state("s"),
@@ -94,13 +93,13 @@ def _largest() -> str:
 
 
 def _exponent(s: Nvfp4Specification, less: int) -> str:
-    """That of the reciprocal of the divisor."""
+    """The exponent of the reciprocal of the divisor."""
     return f"((_ extract {EXPONENT - 1} 0) (bvsub {bits(1023 - less, 11)} {s.field('v64')}))"
 
 
 def nearest(quotient: str, size: int, near: str, v: str) -> str:
-    """A quotient of ``size`` bits is the odd number ``near`` of a division by ``v`` that leaves ``r``, or a number
-    beside it, and its error ``e`` is at most half of the divisor.
+    """The statement that a quotient of ``size`` bits is the nearest one: the odd number ``near`` that a division by
+    ``v`` gives with the remainder ``r``, or a neighbour, with an error ``e`` of at most half the divisor.
     """
     width = REMAINDER + 2
     v, r, e = f"(concat #b00 {v})", widened("r", REMAINDER, width), widened("e", ERROR, width)
@@ -112,8 +111,8 @@ def nearest(quotient: str, size: int, near: str, v: str) -> str:
     return f"(or {' '.join(added)}) {within(f'(bvshl {e} {bits(1, width)})', v)}"
 
 
-def quotient(part_with: Callable[..., Part], s: QuotientSpecification) -> Iterator[Question]:
-    """d / s, whose divisor has four bits."""
+def quotient(part_with: PartWith, s: QuotientSpecification) -> Iterator[Question]:
+    """The factor is d / s, a division by four bits."""
     part, wires = part_with(), {"scale": E4M3.bits, "d": FP32.bits}
     outputs = {"R": ("significand", SIGNIFICAND), "n": ("exponent", EXPONENT)}
     outputs |= {flag: (flag, 0) for flag in s.flags if flag != "nan_sign"}
@@ -130,17 +129,8 @@ def quotient(part_with: Callable[..., Part], s: QuotientSpecification) -> Iterat
     yield can_happen("factor", names, *about, f"(assert (not {s.unless_special('false')}))\n")
 
 
-FACTOR_QUESTIONS: dict[Order, Callable[..., Iterator[Question]]] = {
-    Order.TE: reciprocal,
-    Order.PAPER: reciprocal,
-    Order.AO: quotient,
-    Order.AO_SINGLE: quotient,
-}
-"""By order, given a function that gives the module with wires, and the specification."""
-
-
-def companion(part_with: Callable[..., Part]) -> Iterator[Question]:
-    """The companion of a factor that is no reciprocal, by a division of 2**47."""
+def companion(part_with: PartWith) -> Iterator[Question]:
+    """The companion of a factor d / s, by a division of 2**47."""
     name = "companion"
     yield from division(part_with, name, "significand")
     yield quotient_range()
@@ -163,24 +153,7 @@ def companion(part_with: Callable[..., Part]) -> Iterator[Question]:
         part.text,
         part.state("s"),
         *(constant(one, width, part.wire(wire, "s")) for one, (wire, width) in wires.items()),
-        f"(assert (and (= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) R) #b1) {known}))\n",
+        f"(assert (and {is_normalised('R')} {known}))\n",
         holds=f"(ite {is_power} {power} (and {nearest('W', WHOLE, digits(part, name), v)}))",
         is_inner=True,
     )
-
-
-COMPANIONS = {
-    Order.TE: ("companion", "error"),
-    Order.PAPER: ("companion", "error"),
-    Order.AO: ("companion_quotient", "companion_error"),
-    Order.AO_SINGLE: ("companion_quotient", "companion_error"),
-}
-"""By order, the wires of a companion and of the error of its product with the factor."""
-
-COMPANION_QUESTIONS: dict[Order, Callable[..., Iterable[Question]]] = {
-    Order.TE: lambda part_with: (),
-    Order.PAPER: lambda part_with: (),
-    Order.AO: companion,
-    Order.AO_SINGLE: companion,
-}
-"""By order, given a function that gives the module of what lanes are told; none where a factor comes with it."""

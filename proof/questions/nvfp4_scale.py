@@ -1,31 +1,31 @@
-"""Lemmas about the scale of a block under two levels of scales: of a product, or of a quotient."""
+"""Lemmas about the scale of a block of NVFP4: a product, or a quotient."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
-from ...spec import E4M3, FP32, Order
+from ...spec import E4M3, FP32
 from ..netlist.design import Part
 from ..specification.encode import bits, extended
 from ..specification.nvfp4 import SIGNIFICAND, Nvfp4Specification, cast_to, signed, times, widened
 from ..specification.nvfp4_quotient import DIGITS, INFINITY, POWER, ZERO, QuotientSpecification
 from .arithmetic import product_range, quotients
-from .lemma import can_happen, lemma, multiplied, multiplying
-from .question import Question, constant, vector
+from .lemma import PartWith, can_happen, is_normalised, lemma, multiplied, multiplying, steps
+from .question import Question, constant, declared, vector
 
 SAYS = "every largest magnitude has its scale, under every constant of a tensor"
 STEPS = DIGITS - 1
 WIDTH = SIGNIFICAND + 2
-"""Bits of the words in which steps of the division are compared."""
+"""Bits of the words that compare steps of the division."""
 EXPONENT = 11
 """Bits of the exponent of a quotient, in hardware."""
 BINADES = 300
-"""No quotient of two numbers of binary32 has an exponent beyond this."""
+"""Bound on the exponent of a quotient of two numbers of binary32."""
 
 
-def product_scale(part_with: Callable[..., Part], s: Nvfp4Specification) -> Iterator[Question]:
-    """The multiplication of significands is the function `times` on both sides."""
+def product_scale(part_with: PartWith, s: Nvfp4Specification) -> Iterator[Question]:
+    """The scale is a product; its multiplication of significands is `times`, in the design and in the specification."""
     part, names, size = part_with(), ("b", "k", "scale"), s.scaled_size
     yield product_range(size)
     definitions, is_scale = s.scale(*names)
@@ -43,9 +43,9 @@ def product_scale(part_with: Callable[..., Part], s: Nvfp4Specification) -> Iter
     yield can_happen("scale", names, times(size, is_free=False), *about, f"(assert (distinct scale {bits(0, 8)}))\n")
 
 
-def quotient_scale(part_with: Callable[..., Part], s: QuotientSpecification) -> Iterator[Question]:
-    """The sixth; the division, step by step, whose remainders telescope to the first digits of a quotient; and the
-    scale, of every number in place of these digits.
+def quotient_scale(part_with: PartWith, s: QuotientSpecification) -> Iterator[Question]:
+    """The scale is a quotient: lemmas about the sixth; about each step of the division, whose remainders telescope to
+    the first digits of the quotient; and about the scale, with any number in place of these digits.
     """
     yield from _sixth(part_with("sixth"), s)
     yield _first(part_with, s)
@@ -69,7 +69,7 @@ def _sixth(part: Part, s: QuotientSpecification) -> Iterator[Question]:
     yield can_happen("sixth", ("b",), *about, f"(assert {s.is_number('sixth')})\n")
 
 
-def _first(part_with: Callable[..., Part], s: QuotientSpecification) -> Question:
+def _first(part_with: PartWith, s: QuotientSpecification) -> Question:
     part = part_with("remainder_0", "divisor_significand", "quotient_exponent", freed=("sixth",))
     dividend = "(ite (bvult A V) (concat #b0 A #b0) (concat #b00 A))"
     remainder, divisor = _remainder(part, 0), extended("V", SIGNIFICAND, WIDTH)
@@ -91,13 +91,13 @@ def _first(part_with: Callable[..., Part], s: QuotientSpecification) -> Question
 
 
 def _remainder(part: Part, number: int) -> str:
-    """What is left after so many steps, without the first bit, which is not used, unless it is the last."""
+    """The remainder after this number of steps. The design does not use its first bit, except in the last one."""
     wire = part.wire(f"remainder_{number}", "s")
     return f"(concat #b0 {wire})" if number == STEPS else f"(concat #b00 ((_ extract {SIGNIFICAND - 1} 0) {wire}))"
 
 
 def _is_divided(s: QuotientSpecification) -> str:
-    """Are a and k numbers, whose division the steps are about?"""
+    """Are a and k numbers, so that there is a division?"""
     return f"(and {s.is_number('a')} {s.is_number(s.magnitude('k'))})"
 
 
@@ -105,7 +105,7 @@ def _is_exponent(e: str) -> str:
     return f"(and (bvsle {signed(-BINADES, POWER)} {e}) (bvsle {e} {signed(BINADES, POWER)}))"
 
 
-def _steps(part_with: Callable[..., Part]) -> Iterator[Question]:
+def _steps(part_with: PartWith) -> Iterator[Question]:
     v = extended("v", SIGNIFICAND, WIDTH)
     for first, about in ((1, "odd"), (2, "even")):
         shown = range(first, STEPS + 1, 2)
@@ -117,20 +117,11 @@ def _steps(part_with: Callable[..., Part]) -> Iterator[Question]:
             twice = f"(bvshl {before} {bits(1, WIDTH)})"
             step = f"(ite {part.wire(f'digit_{number}', 's')} (bvsub {twice} {v}) {twice})"
             claims.append(f"(=> (bvult {before} {v}) (and (= {after} {step}) (bvult {after} {v})))")
-        yield lemma(
-            f"quotient-{about}",
-            f"every {about} step of the division leaves less than the divisor, after a digit",
-            ("v",),
-            part.text,
-            part.state("s"),
-            constant("v", SIGNIFICAND, part.wire("divisor_significand", "s")),
-            f"(assert (= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) v) #b1))\n",
-            holds=f"(and {' '.join(claims)})",
-            is_inner=True,
-        )
+        description = f"every {about} step of the division leaves less than the divisor, after a digit"
+        yield steps(f"quotient-{about}", description, part, "v", "divisor_significand", claims)
 
 
-def _scale(part_with: Callable[..., Part], s: QuotientSpecification) -> Iterator[Question]:
+def _scale(part_with: PartWith, s: QuotientSpecification) -> Iterator[Question]:
     names = ("b", "a", "k", "scale", "V", "digits", "rest", "E")
     digits, last = [f"digit_{number}" for number in range(1, STEPS + 1)], f"remainder_{STEPS}"
     part = part_with(freed=("sixth", "divisor_significand", "quotient_exponent", last, *digits))
@@ -148,7 +139,7 @@ def _scale(part_with: Callable[..., Part], s: QuotientSpecification) -> Iterator
         constant("rest", SIGNIFICAND, f"((_ extract {SIGNIFICAND - 1} 0) {rest})"),
         constant("E", POWER, widened(part.wire("quotient_exponent", "s"), EXPONENT, POWER)),
         f"(assert (=> (= b {s.finite('b')}) (bvult a {INFINITY})))\n"
-        f"(assert (=> {_is_divided(s)} (and (= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) V) #b1) "
+        f"(assert (=> {_is_divided(s)} (and {is_normalised('V')} "
         f"{_is_exponent('E')} (bvult {rest} {extended('V', SIGNIFICAND, SIGNIFICAND + 1)}))))\n",
     ]
     yield lemma("scale", SAYS, names, *about, holds=s.is_scale("b", "a", "k", "scale"), is_inner=True)
@@ -156,7 +147,7 @@ def _scale(part_with: Callable[..., Part], s: QuotientSpecification) -> Iterator
 
 
 def _specials(s: QuotientSpecification) -> Question:
-    """Which numbers of a block can be under which factor."""
+    """The lemma about which numbers of a block can meet which factor."""
     names = {"b": s.magnitude_bits, "x": s.magnitude_bits, "k": FP32.bits, "d": FP32.bits, "scale": E4M3.bits}
     definitions, is_scale = s.scale("b", "k", "scale")
     infinity, d = bits(s.inf, s.magnitude_bits), s.magnitude("d")
@@ -165,17 +156,8 @@ def _specials(s: QuotientSpecification) -> Question:
         "special-numbers",
         "NaN has a scale of NaN, and so has Inf where d is zero",
         tuple(names),
-        *(f"(declare-const {name} (_ BitVec {width}))\n" for name, width in names.items()),
+        declared(names),
         definitions,
         f"(assert (and (bvule x b) {s.are_constants('k', 'd')} {is_scale}))\n",
         holds=f"(=> (or (bvugt x {infinity}) {nan_d} (and (= x {infinity}) {no_d})) {s.is_nan_scale('scale')})",
     )
-
-
-SCALE_QUESTIONS: dict[Order, Callable[..., Iterator[Question]]] = {
-    Order.TE: product_scale,
-    Order.PAPER: product_scale,
-    Order.AO: quotient_scale,
-    Order.AO_SINGLE: quotient_scale,
-}
-"""By order, given a function that gives the module with wires, and the specification."""

@@ -1,19 +1,18 @@
 """Lemmas about thresholds that are made of a factor by corrections of a product (`hdl.nvfp4.threshold_unit`).
 
-Of the factor R there is a number W with R * W = 2**47 + e. For 4 * X = m * W + c the product 4 * X * R is
-m * (2**47 + e) + c * R, and X passes the mark m where c * R is beyond a limit less m * e. The least such c is found by
-a division of four steps, whose remainders telescope like those of `division`.
+The factor R has a companion W with R * W = 2**47 + e. For 4 * X = m * W + c the product 4 * X * R is
+m * (2**47 + e) + c * R, so X passes the mark m if c * R is beyond a limit minus m * e. A division of four steps finds
+the least such c; its remainders telescope as in `division`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from ..netlist.design import Part
 from ..specification.encode import bits, extended
 from ..specification.nvfp4 import HALF_PLACE, MARKS, SIGNIFICAND, signed, widened
 from .division import within
-from .lemma import lemma
+from .lemma import HALF, PartWith, lemma, steps
 from .question import Question, constant
 
 STEPS = 4
@@ -26,7 +25,7 @@ LEFT, LEAST, WHOLE, WIDTH = SIGNIFICAND + 4, STEPS + 2, SIGNIFICAND + 1, SIGNIFI
 
 def is_companion(w: str) -> str:
     """Is this a number W? Up to that of a power of two."""
-    return f"(and (bvuge {w} {bits(1 << SIGNIFICAND - 1, WHOLE)}) (bvule {w} {bits(1 << SIGNIFICAND, WHOLE)}))"
+    return f"(and (bvuge {w} {bits(HALF, WHOLE)}) (bvule {w} {bits(1 << SIGNIFICAND, WHOLE)}))"
 
 
 def is_correction(c: str, rest: int = 0) -> str:
@@ -40,7 +39,7 @@ def left_of(mark: int) -> list[str]:
     return [f"mark{mark}_left", *(f"mark{mark}_left{place}" for place in reversed(range(STEPS)))]
 
 
-def thresholds(part_with: Callable[..., Part], companion: str, error: str) -> Iterator[Question]:
+def thresholds(part_with: PartWith, companion: str, error: str) -> Iterator[Question]:
     """``part_with`` gives the module with wires, and with others freed; ``companion`` and ``error`` are the wires that
     hold W and e.
     """
@@ -50,7 +49,7 @@ def thresholds(part_with: Callable[..., Part], companion: str, error: str) -> It
     yield _whole(part_with, companion)
 
 
-def _limits(part_with: Callable[..., Part], error: str) -> Question:
+def _limits(part_with: PartWith, error: str) -> Question:
     part = part_with(*(f"mark{mark}_left" for mark in MARKS), freed=(error,))
     e = widened("e", SIGNIFICAND + 1, WIDTH)
     claims = []
@@ -66,13 +65,13 @@ def _limits(part_with: Callable[..., Part], error: str) -> Question:
         part.text,
         part.state("s"),
         constant("e", SIGNIFICAND + 1, part.wire(error, "s")),
-        f"(assert {within(e, bits(1 << SIGNIFICAND - 1, WIDTH))})\n",
+        f"(assert {within(e, bits(HALF, WIDTH))})\n",
         holds=f"(and {' '.join(claims)})",
         is_inner=True,
     )
 
 
-def _steps(part_with: Callable[..., Part]) -> Iterator[Question]:
+def _steps(part_with: PartWith) -> Iterator[Question]:
     r = extended("R", SIGNIFICAND, WIDTH)
     for turn, about in enumerate(("even", "odd")):
         shown = [wire for mark in MARKS for wire in left_of(mark)[2 - turn :: 2]]
@@ -89,20 +88,11 @@ def _steps(part_with: Callable[..., Part]) -> Iterator[Question]:
                     f"(=> (and (bvsle (bvneg {twice}) {before}) (bvslt {before} {twice})) "
                     f"(and (= {after} {stepped}) (bvsle (bvneg {step}) {after}) (bvslt {after} {step})))"
                 )
-            yield lemma(
-                f"threshold-{about}-{mark}",
-                f"every {about} step to the correction of the mark {mark}/4 adds or subtracts the factor",
-                ("R",),
-                part.text,
-                part.state("s"),
-                constant("R", SIGNIFICAND, part.wire("significand", "s")),
-                f"(assert (= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) R) #b1))\n",
-                holds=f"(and {' '.join(claims)})",
-                is_inner=True,
-            )
+            description = f"every {about} step to the correction of the mark {mark}/4 adds or subtracts the factor"
+            yield steps(f"threshold-{about}-{mark}", description, part, "R", "significand", claims)
 
 
-def _corrections(part_with: Callable[..., Part]) -> Question:
+def _corrections(part_with: PartWith) -> Question:
     freed = tuple(wire for mark in MARKS for wire in left_of(mark))
     part = part_with(*(f"mark{mark}_least" for mark in MARKS), freed=freed)
     values, claims = [], []
@@ -126,7 +116,7 @@ def _corrections(part_with: Callable[..., Part]) -> Question:
     )
 
 
-def _whole(part_with: Callable[..., Part], companion: str) -> Question:
+def _whole(part_with: PartWith, companion: str) -> Question:
     part = part_with(*(f"mark{m}_whole" for m in MARKS), freed=(companion, *(f"mark{m}_least" for m in MARKS)))
     values, names, claims = [constant("W", WHOLE, part.wire(companion, "s"))], ["W"], []
     for mark in MARKS:

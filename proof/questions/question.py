@@ -7,22 +7,46 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """SMT-LIB text without its last command, and the expected answer: ``unsat`` where a counterexample is
-    sought, ``sat`` where something must be possible."""
+    """SMT-LIB text without its last command, and the expected answer: ``unsat`` if the question asks for a
+    counterexample, ``sat`` if it asks whether something is possible."""
 
     name: str
     description: str
-    """What the expected answer means."""
+    """Meaning of the expected answer."""
     text: str
     expected: str
     names: tuple[str, ...]
+    """Constants whose values the solver returns with ``sat``."""
     mode: int = 0
     has_block: bool = False
-    """Whether the other answer comes with a block, or with what makes one."""
+    """Whether the values of the other answer are a block, or determine one."""
     is_inner: bool = False
-    """Whether the other answer comes with values inside of the design, which need not be those of a block."""
+    """Whether the values of the other answer are of inner wires, which no block may reach."""
     eased: str | None = None
-    """A text that says more and is answered faster: where it has the expected answer, so has the other one."""
+    """A stronger text that solvers answer faster: if it has the expected answer, so does ``text``."""
+
+
+def question(
+    name: str,
+    description: str,
+    names: tuple[str, ...],
+    *parts: str,
+    expected: str = "unsat",
+    mode: int = 0,
+    has_block: bool = False,
+    is_inner: bool = False,
+) -> Question:
+    """The question whose text consists of these parts."""
+    return Question(
+        name=name,
+        description=description,
+        text=text(description, *parts),
+        expected=expected,
+        names=names,
+        mode=mode,
+        has_block=has_block,
+        is_inner=is_inner,
+    )
 
 
 def text(about: str, *parts: str) -> str:
@@ -35,5 +59,11 @@ def vector(wire: str, width: int) -> str:
 
 
 def constant(name: str, width: int, term: str) -> str:
-    """A name that a solver gives a value for."""
+    """A named constant that equals a term, so that the solver returns its value; a Bool if the width is 0."""
     return f"(declare-const {name} {f'(_ BitVec {width})' if width else 'Bool'})\n(assert (= {name} {term}))\n"
+
+
+def declared(widths: dict[str, int]) -> str:
+    """Declarations of free constants by their widths; a Bool if the width is 0."""
+    sorts = {name: f"(_ BitVec {width})" if width else "Bool" for name, width in widths.items()}
+    return "".join(f"(declare-const {name} {sort})\n" for name, sort in sorts.items())

@@ -1,10 +1,10 @@
-"""Proof of the hardware that finds scales in tiles of 128 rows and 4 blocks: for every shape, row and block.
+"""Proof of the address generators for scales in tiles of 128 rows and 4 blocks, for every shape, row and block.
 
 The specification is the formula of the layout (`spec.ScaleOrder.TILES_128X4`), in bit-vectors wide enough for every
-sum and product. The way back divides the number of a tile by the number T of tiles in a row of them, in steps: what is
-left before step i is b * T * 2**i + y with y < T * 2**i, and after it y. Each step is shown for every b, y and T. What
-enters the first one is such a sum by the distributive law: the number of a tile is that of its row of tiles, b the bits
-of which are, times T, and a number below T.
+sum and product. The inverse divides the number of a tile by the number T of tiles in a row, in steps. Before step i the
+remainder is b * T * 2**i + y with y < T * 2**i, after it y; each step is proved for every b, y and T. The first
+remainder has this form by the distributive law: the number of a tile is T times the number of its row of tiles, whose
+bits are the b, plus a number below T.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ...hdl.emission.modules import convert
 from ...hdl.emission.swizzle import TILES_DOWN, SwizzleOffset, SwizzlePlace
 from ..netlist.design import Cut, Design, Part
 from ..solve.argument import Step, answered
-from .question import Question, constant, text
+from .question import Question, constant, declared, question
 
 WIDTH = 34
-"""Bits of the largest offset, and more."""
+"""More bits than the largest offset has."""
 MOST = 1 << 16
 """Rows and blocks of the largest shape."""
 
@@ -52,33 +52,27 @@ WITHIN = (
     f"(assert (bvult {COLUMN} (bvmul {_value(4)} (tiles {COLUMNS}))))\n"
     f"(assert (bvult {ROW} (bvmul {_value(128)} (bvudiv (bvadd {ROWS} {_value(127)}) {_value(128)}))))\n"
 )
-"""Rows and blocks that complete the last tiles are asked about too."""
+"""Rows and blocks of a shape, with the padding of the last tiles."""
 PADDING = f"(or (bvuge {ROW} {ROWS}) (bvuge {COLUMN} {COLUMNS}))"
 
 
-def _question(name: str, about: str, names: tuple[str, ...], *parts: str) -> Question:
-    return Question(name=name, description=about, expected="unsat", names=names, text=text(about, DEFINITIONS, *parts))
+WIDTHS = {"rows": 17, "columns": 17, "row": 16, "column": 16, "offset": 32}
 
 
-def _declared(part: Part | None, *names: str) -> str:
-    """Rows and columns, those of a design or any."""
-    widths = {"rows": 17, "columns": 17, "row": 16, "column": 16, "offset": 32}
-    return "".join(
-        constant(name, widths[name], part.wire(name, "s"))
-        if part
-        else f"(declare-const {name} (_ BitVec {widths[name]}))\n"
-        for name in names
-    )
+def _ports(part: Part, *names: str) -> str:
+    """Constants that hold ports of a design."""
+    return "".join(constant(name, WIDTHS[name], part.wire(name, "s")) for name in names)
 
 
 def _offset(part: Part) -> Question:
-    return _question(
+    return question(
         "offset",
-        "every row and block of every shape has its byte, and what completes the tiles is told",
+        "every row and block of every shape has its byte, and padding is flagged",
         ("rows", "columns", "row", "column", "offset"),
+        DEFINITIONS,
         part.text,
         part.state("s"),
-        _declared(part, "rows", "columns", "row", "column", "offset"),
+        _ports(part, "rows", "columns", "row", "column", "offset"),
         SHAPE,
         WITHIN,
         f"(assert (not (and (= {_wide('offset', 32)} (place {ROW} {COLUMN} {COLUMNS})) "
@@ -87,7 +81,7 @@ def _offset(part: Part) -> Question:
 
 
 def _left(part: Part, step: int) -> str:
-    """What is left of the number of a tile before a step."""
+    """The remainder before a step."""
     if step == TILES_DOWN - 1:
         return _wide("((_ extract 31 9) offset)", 23)
     if step < 0:
@@ -98,15 +92,16 @@ def _left(part: Part, step: int) -> str:
 def _step(part: Part, step: int) -> Question:
     shifted = f"(bvshl (tiles {COLUMNS}) {_value(step)})"
     before = f"(bvadd (ite b {shifted} {_value(0)}) y)"
-    return _question(
+    return question(
         f"step-{step}",
-        f"step {step} of the division finds bit {step} of the row of tiles, and leaves the rest, whatever it is",
+        f"step {step} of the division finds bit {step} of the row of tiles, and leaves the rest",
         ("columns", "y", "b"),
+        DEFINITIONS,
         part.text,
         part.state("s"),
-        _declared(part, "rows", "columns", "column", "offset"),
+        _ports(part, "rows", "columns", "column", "offset"),
         SHAPE,
-        f"(declare-const b Bool)\n(declare-const y {WORD})\n",
+        declared({"b": 0, "y": WIDTH}),
         f"(assert (bvult y {shifted}))\n",
         f"(assert (= {_left(part, step)} {before}))\n",
         f"(assert (not (and (= {part.wire(f'down_{step}', 's')} b) (= {_left(part, step - 1)} y) "
@@ -120,14 +115,15 @@ def _place(part: Part) -> Question:
         for bit in range(TILES_DOWN)
     )
     found = part.wire("column", "s")
-    return _question(
+    return question(
         "place",
-        "with the row and the column of the tile, every byte has its row and block, and what completes tiles is told",
+        "with the row and the column of the tile, every byte has its row and block, and padding is flagged",
         ("rows", "columns", "row", "column", "offset"),
+        DEFINITIONS,
         part.text,
         part.state("s"),
-        _declared(None, "row", "column"),
-        _declared(part, "rows", "columns", "offset"),
+        declared({"row": 16, "column": 16}),
+        _ports(part, "rows", "columns", "offset"),
         SHAPE,
         WITHIN,
         bits,
@@ -139,10 +135,9 @@ def _place(part: Part) -> Question:
 
 
 def prove_swizzle(folder: Path, *, timeout: float = 300, say: Callable[[str], None] = lambda text: None) -> list[Step]:
-    """Ask whether `SwizzleOffset` is the formula, and `SwizzlePlace` its inverse; files stay in ``folder``.
+    """Prove that `SwizzleOffset` is the formula and `SwizzlePlace` its inverse; files stay in ``folder``.
 
-    Returns a step for each question, up to the first that fails; the hardware is proved where all have passed. Raises
-    `ToolMissing` without Yosys or the solver.
+    Returns a step for each question, up to the first that fails. Raises `ToolMissing` without Yosys or the solver.
     """
     parts = {}
     for name, component in (("offset", SwizzleOffset()), ("place", SwizzlePlace())):

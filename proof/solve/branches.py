@@ -1,8 +1,7 @@
 """Blocks that take the branches of a design, found by a solver.
 
-Random blocks hardly ever meet a condition on many bits, or have a carry through a long sum. So a solver finds, for each
-bit of each wire that random blocks leave 0 or leave 1, a block that makes it the other, and a simulator is given these
-blocks.
+Random blocks hardly ever meet a condition on many bits, or have a carry through a long sum. So for each bit of each
+wire that random blocks leave at 0 or at 1 a solver finds a block that inverts it. These blocks are then simulated.
 """
 
 from __future__ import annotations
@@ -17,22 +16,22 @@ from ...hdl import HardwareConfig
 from ...host.errors import ToolError
 from ...host.processes import python, run
 from ...sim.transactions import Transactions, fields, word
-from ...spec import FP32, BlockOperation, Encode, Port, Role
+from ...spec import FP32, Port, Role
 from ..foreign.mapping import CONSTANTS
 from ..netlist.design import Cut, Design, Part
 from ..netlist.structure import StructureError
-from ..operations import asked_of
+from ..operations import provable
 from .solver import solver_version
 
 SECONDS = 20
-"""That the solver is given for all wires of a design."""
+"""Time of the solver for all wires of a design."""
 RANDOM = 16
-"""How many random blocks at most tell which bits are rare, in a quarter of the time."""
+"""Random blocks, at most, that show which bits are rare, within a quarter of the time."""
 VARIANTS = 16
-"""How many variants of each of two kinds (`_flipped`, `JOINED`) are made of a block that the solver found. A block
-that takes a branch may still give the same codes; of its variants some do not."""
+"""Variants of each of two kinds (`_flipped`, `Provable.joined`) for each block of the solver: a block that takes a
+branch may still give the same codes, and some of its variants do not."""
 CHANGED = 1 / 48
-"""The share of bits that `_flipped` inverts."""
+"""Share of bits that `_flipped` inverts."""
 
 PROGRAM = """
 import json, random, sys, time
@@ -86,29 +85,38 @@ while goals and time.monotonic() < start + asked["seconds"]:
     if block:
         print(block, flush=True)
 """
-"""Prints the inputs of blocks that meet goals, as hexadecimal, until all are met or the time is over."""
+"""Prints the inputs of blocks that meet goals, in hexadecimal, until all goals are met or the time is over."""
 
 
 def branch_blocks(config: HardwareConfig, design: Design, say: Callable[[str], None]) -> Transactions:
-    """Blocks, without random bits, with which the wires of a combinational design take both values, as far as random
-    blocks do not and the solver finds them in `SECONDS`, then variants of each; none where a wire has a name that
-    SMT-LIB cannot have. All are within the domain of the operation, outside of which nothing is proved.
+    """Blocks with which the wires of a combinational design take both values, where random blocks do not, as far as the
+    solver finds them in `SECONDS`; and variants of each block. They are without random bits, and within the domain of
+    the proof.
     """
     solver_version("bitwuzla")
     say("looking for blocks that take every branch")
-    rules = config.numerics
-    entering = [port for port in config.operation_ports if port.role in _entering(rules)]
+    inputs = [port for port in config.numerics.ports if port.direction == "input" and port.role is not Role.RANDOM]
+    entering = [port for port in config.operation_ports if port.role in {one.role for one in inputs}]
+    blocks = _with_variants(_found(config, design, entering), config, entering)
+    # a constant that the design does not read, as it reads a table row in its place, is one
+    absent = [port for port in inputs if port.role not in blocks.arrays]
+    one = FP32.bias << FP32.man_bits
+    return blocks.with_arrays({port.role: np.full((len(blocks), 1), one, word(port)) for port in absent})
+
+
+def _found(config: HardwareConfig, design: Design, entering: list[Port]) -> list[int]:
+    """The words of the ports of each block, as one number; empty if a wire has a name that SMT-LIB cannot have."""
     try:
         (part,) = design.parts(Cut(design.top, kept="w:*"))
     except StructureError:  # the proof did without the names of these wires
-        return _complete(_with_variants([], rules, entering), rules)
+        return []
     text = _in_one_state(part)
     given = [f"|{part.name}_n {port.name}|" for port in entering]
-    domain = asked_of(config).domain(rules, {port.role: wire for port, wire in zip(entering, given)})
     wires = re.findall(rf"^\(define-fun (\|{re.escape(part.name)}_n [^|]+\|) ", text, re.M)
+    words = {port.role: wire for port, wire in zip(entering, given)}
     asked = {
         "text": text,
-        "domain": domain,
+        "domain": provable(config).domain(config.numerics, words),
         "inputs": given[0] if len(given) == 1 else f"(concat {' '.join(given)})",
         "wires": [wire for wire in wires if wire not in given],
         "random": RANDOM,
@@ -120,22 +128,11 @@ def branch_blocks(config: HardwareConfig, design: Design, say: Callable[[str], N
     file.unlink()
     if done.status:
         raise ToolError(f"bitwuzla failed: {(done.errors.strip().splitlines() or ['no reason given'])[-1]}")
-    return _complete(_with_variants([int(line, 16) for line in done.output.split()], rules, entering), rules)
-
-
-def _entering(rules: BlockOperation) -> dict[Role, Port]:
-    return {port.role: port for port in rules.ports if port.direction == "input" and port.role is not Role.RANDOM}
-
-
-def _complete(blocks: Transactions, rules: BlockOperation) -> Transactions:
-    """The same with a one for each constant that the design does not read, as it reads a row in its place."""
-    one = FP32.bias << FP32.man_bits
-    missing = {role: port for role, port in _entering(rules).items() if role not in blocks.arrays}
-    return blocks.with_arrays({role: np.full((len(blocks), 1), one, word(port)) for role, port in missing.items()})
+    return [int(line, 16) for line in done.output.split()]
 
 
 def _in_one_state(part: Part) -> str:
-    """The functions of a part as names for what they are in one state, ``s``: a solver computes each of these once."""
+    """The functions of a part as constants in one state, ``s``: a solver computes each of these once."""
     name = re.escape(part.name)
     (sort,) = re.findall(rf"^\(define-sort \|{name}_s\| \(\) (.*)\)$", part.text, re.M)
     text = re.sub(rf"^\(define-fun \|{name}_t\| .*$", "", part.text, flags=re.M)  # of two states
@@ -143,8 +140,8 @@ def _in_one_state(part: Part) -> str:
     return f"(set-logic ALL)\n(declare-const s {sort})\n" + re.sub(r"\bstate\)", "s)", text)
 
 
-def _with_variants(found: list[int], rules: BlockOperation, entering: list[Port]) -> Transactions:
-    rng, arrays, low = np.random.default_rng(0), {}, 0
+def _with_variants(found: list[int], config: HardwareConfig, entering: list[Port]) -> Transactions:
+    rng, arrays, low = np.random.default_rng(0), dict[Role, np.ndarray](), 0
     for port in reversed(entering):  # the last one has the low bits
         rows = [fields(block >> low, port) for block in found]
         arrays[port.role] = np.array(rows, np.uint64).reshape(-1, port.lanes)
@@ -155,9 +152,8 @@ def _with_variants(found: list[int], rules: BlockOperation, entering: list[Port]
         else _flipped(arrays[port.role], port.bits, rng)
         for port in entering
     }
-    variants = [arrays, flipped]
-    if (joined := JOINED[rules.name]) is not None:
-        variants.append(joined(arrays, rules, rng))
+    joined = provable(config).joined(arrays, config.numerics, VARIANTS, rng)
+    variants = [arrays, flipped, *([joined] if joined else [])]
     return Transactions(
         {port.role: np.concatenate([one[port.role] for one in variants]).astype(word(port)) for port in entering}
     )
@@ -168,28 +164,3 @@ def _flipped(blocks: np.ndarray, bits: int, rng: np.random.Generator) -> np.ndar
     others = np.repeat(blocks, VARIANTS, axis=0)
     flips = rng.random((*others.shape, bits)) < CHANGED
     return others ^ (flips.astype(np.uint64) << np.arange(bits, dtype=np.uint64)).sum(axis=-1, dtype=np.uint64)
-
-
-def _near_the_largest(
-    arrays: dict[Role, np.ndarray], rules: Encode, rng: np.random.Generator
-) -> dict[Role, np.ndarray]:
-    """`VARIANTS` of each block in which one number is about as large as the largest, so that its code has bits too."""
-    source, others = rules.source, np.repeat(arrays[Role.NUMBERS], VARIANTS, axis=0)
-    rows, lanes = np.arange(len(others)), rng.integers(0, others.shape[1], len(others))
-    fraction, below = np.uint64((1 << source.man_bits) - 1), rng.integers(0, 4, len(others), np.uint64)
-    largest = (others & np.uint64((1 << (source.bits - 1)) - 1)).max(axis=1, initial=0) >> np.uint64(source.man_bits)
-    numbers = rng.integers(0, 1 << source.bits, len(others), np.uint64)
-    numbers &= fraction | np.uint64(1 << (source.bits - 1))
-    others[rows, lanes] = numbers | (largest - np.minimum(largest, below)) << np.uint64(source.man_bits)
-    return {Role.NUMBERS: others}
-
-
-JOINED: dict[str, Callable[..., dict[Role, np.ndarray]] | None] = {
-    "encode": _near_the_largest,
-    "decode": None,
-    "cast": None,
-    "two_level_encode": None,
-    "two_level_decode": None,
-    "hadamard": None,
-}
-"""By the name of the operation, more variants; none where every element goes its own way."""

@@ -20,7 +20,7 @@ from ..netlist.pipeline import bypassed, combinational
 from ..netlist.stored import with_ports
 from ..netlist.structure import StructureError, check_ports
 from ..netlist.wrapping import unwrapped
-from ..operations import asked_of, whole
+from ..operations import provable
 from ..questions.question import Question
 from ..verilog.elaboration import elaborated
 from ..verilog.gate import Objection, objections, of_readers, unreadable
@@ -142,7 +142,7 @@ def prove(
     """Prove that the emitted file, or the file ``rtl`` with the module ``name``, is what the configuration's numerics
     say, for every block.
 
-    It is proved as each of Yosys' two readers has it, in parts that are put together (see `operations.Asked`), or
+    It is proved as each of Yosys' two readers has it, in parts that are put together (see `questions.provable`), or
     with ``whole`` in one question. ``netlist`` is a target of `design.NETLISTS`: then what synthesis makes of the file
     is proved, cells and all. A file with registers is proved as a whole where it is a pipeline of ``latency`` clock
     cycles (see `pipeline.combinational`), which is that of the configuration where that has registers; valid and ready
@@ -158,7 +158,8 @@ def prove(
     where no reader can read the file, ValueError where it has other ports.
     """
     version = solver_version(solver)
-    if asked_of(config).monolithic is None and (whole or latency or netlist):  # refused before anything is written
+    is_asked_whole = provable(config).is_asked_whole
+    if not is_asked_whole and (whole or latency or netlist):  # refused before anything is written
         raise ValueError(
             f"{config.formats} is proved in parts only, as it is emitted: not as a whole, netlist or pipeline"
         )
@@ -193,7 +194,7 @@ def prove(
             counterexample=None,
             folder=folder,
         )
-        is_whole = whole or (latency > 0 and asked_of(config).monolithic is not None)
+        is_whole = whole or (latency > 0 and is_asked_whole)
         asker = _Asker(proof, name, latency, is_whole, rtl is not None, timeout, force, say)
         for text in texts:
             asker.ask(text)
@@ -305,7 +306,7 @@ class _Asker:
             self.counterexample = replayed(
                 config,
                 last.question.mode,
-                asked_of(config).blocks(config.modes[last.question.mode], last.answer.values),
+                provable(config).blocks(config.modes[last.question.mode], last.answer.values),
                 written.text,
                 self.name,
                 self.proof.folder,
@@ -339,15 +340,16 @@ class _Asker:
         config = self.proof.config
         design = with_ports(self._without_registers(unwrapped(written)), config)
         self.read = self.read or design
+        proof = provable(config)
         if self.whole:
-            return whole(config, design)
+            return proof.monolithic(config, design)
         try:
-            return asked_of(config).composed(config, design, asked_of(config).specification)
+            return proof.composed(config, design, proof.specification)
         except StructureError as error:
-            if asked_of(config).monolithic is None:
+            if not proof.is_asked_whole:
                 raise
             argument.remark = f"{error}: asked as a whole"
-            return whole(config, design)
+            return proof.monolithic(config, design)
 
 
 def _clear(folder: Path) -> None:

@@ -14,7 +14,7 @@ normal ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from fractions import Fraction
 
 from ...spec import (
@@ -359,7 +359,7 @@ class Specification:
         """What lanes are told of their block beside its scale."""
         return FLAGS[self.numerics.specials]
 
-    def flag(self, name: str, lanes: list[str]) -> str:
+    def flag(self, name: str, lanes: Collection[str]) -> str:
         """When a flag must be set."""
         some_nan = f"(or {' '.join(f'(is_nan {x})' for x in lanes)})"
         some_inf = f"(or {' '.join(f'(is_inf {x})' for x in lanes)})"
@@ -371,7 +371,7 @@ class Specification:
         """Does an element of a block count when its largest magnitude is sought?"""
         return f"(not (special {x}))"
 
-    def block_scale(self, lanes: list[str], largest: str, byte: str) -> str:
+    def block_scale(self, lanes: Collection[str], largest: str, byte: str) -> str:
         """Is this the scale byte of a block? ``largest`` is a pattern of which `is_largest` holds."""
         finite = f"(scale_of {largest} {byte})"
         nan, infinite = bits(self.nan_byte, self.scale.bits), bits(self.scale.max_code, self.scale.bits)
@@ -385,7 +385,7 @@ class Specification:
             Specials.DROP: finite,
         }[self.numerics.specials]
 
-    def is_largest(self, lanes: list[str], largest: str) -> str:
+    def is_largest(self, lanes: Collection[str], largest: str) -> str:
         """Is ``largest`` a pattern of the largest magnitude of a block: no element that counts is larger, and it is one
         of them, or zero where none counts?
         """

@@ -29,7 +29,7 @@ from ...spec import (
     Subnormals,
 )
 from ..netlist.design import Design
-from ..operations import asked_of
+from ..operations import provable
 from ..solve.solver import solve
 from ..verilog.text import plain
 from .cast import OVERFLOWS, CastSpecification
@@ -353,7 +353,7 @@ def refute(config: HardwareConfig, folder: Path, *, timeout: float = 300) -> lis
 
 def _refuted(config: HardwareConfig, design: Design, timeout: float) -> list[Refutation]:
     outcomes = []
-    asked = asked_of(config)
+    asked = provable(config)
     for name, mutant in MUTANTS[config.numerics.name].items():
         if not all(map(mutant.applies, config.modes)):
             continue

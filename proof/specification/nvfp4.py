@@ -10,7 +10,7 @@ magnitude of a block, ``k`` and ``d`` the constants of the tensor, all as patter
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -133,7 +133,7 @@ class Nvfp4Specification:
 
     # The largest magnitude.
 
-    def is_largest(self, lanes: list[str], b: str) -> str:
+    def is_largest(self, lanes: Collection[str], b: str) -> str:
         """Is it the largest of these magnitudes? NaN is left out."""
         infinity = bits(self.inf, self.magnitude_bits)
         counted = {x: f"(bvule {x} {infinity})" for x in lanes}

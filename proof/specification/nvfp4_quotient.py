@@ -7,7 +7,7 @@ multiplied with is described by the products of the divisor with the middles aro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 
 from ...spec import E2M1, E4M3, FP32
@@ -55,7 +55,7 @@ class QuotientSpecification(Nvfp4Specification):
     factor_flags = ("is_zero", "is_infinite", "is_nan")
     flags = (*factor_flags, "nan_sign")
 
-    def is_largest(self, lanes: list[str], b: str) -> str:
+    def is_largest(self, lanes: Collection[str], b: str) -> str:
         """Is it the largest of these magnitudes? NaN is above Inf."""
         none_larger = " ".join(f"(bvuge {b} {x})" for x in lanes)
         return f"(and {none_larger} (or {' '.join(f'(= {b} {x})' for x in lanes)}))"

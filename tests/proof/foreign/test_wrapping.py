@@ -168,6 +168,7 @@ def test_the_parts_of_an_nvfp4_converter_in_a_wrapper(sentence, changed, reader,
             nvfp4_wiring(design.modules, "wrapper", NVFP4)
 
 
+@pytest.mark.slow  # its parts are found above, and the questions about them are those of the emitted file
 def test_an_nvfp4_converter_in_a_wrapper_is_proved(tmp_path):
     proof = proved(NVFP4, tmp_path, instance(NVFP4, **LANES))
     assert proof.passed and proof.method == "composed", proof.remark

@@ -18,8 +18,8 @@ from mxcast.proof.netlist.handshake import check_handshake, moving
 from mxcast.proof.netlist.nvfp4_structure import nvfp4_wiring
 from mxcast.proof.netlist.pipeline import bypassed, combinational
 from mxcast.proof.netlist.structure import StructureError
-from mxcast.proof.operations import asked_of
-from mxcast.proof.questions.nvfp4 import domain, specification_of
+from mxcast.proof.operations import provable
+from mxcast.proof.questions.nvfp4 import ProvableNvfp4
 from mxcast.proof.questions.nvfp4_element import of_products
 from mxcast.proof.solve.argument import Status
 from mxcast.proof.solve.solver import solve
@@ -78,7 +78,7 @@ OTHERS_IN_AO = {
 
 def failing(config, text, folder):
     """The lemmas that do not hold of a text, as one reader has it."""
-    design, asked = Design(plain(text), "dut", folder), asked_of(config)
+    design, asked = Design(plain(text), "dut", folder), provable(config)
     return [
         question.name
         for question in asked.composed(config, design, asked.specification)
@@ -90,7 +90,7 @@ def failing(config, text, folder):
 def test_the_specification_of_scales_is_the_exact_definition(order):
     """It allows the scale of the definition, and no other one."""
     rules, rng = nvfp4_encoding("nvfp4", f"nvfp4_{order}"), np.random.default_rng(3)
-    s = specification_of(rules)
+    s = ProvableNvfp4().specification(rules)
     definitions, is_scale = s.scale("b", "k", "scale")
     for b in (0, 1, 0x7F7FFFFF, 0x7F800000, *rng.integers(0x3F000000, 0x41000000, 2).tolist()):
         k = tensor_constants(Fraction(int(rng.integers(1, 3000))), rules).k
@@ -116,7 +116,7 @@ def assert_scale(s, rules, b, k, definitions, is_scale):
 @pytest.mark.parametrize("k", [0, 1, 0x7F800000, 0x7FC00000])
 def test_the_specification_of_quotients_without_a_divisor(k):
     rules = nvfp4_encoding("nvfp4", "nvfp4_ao")
-    s = specification_of(rules)
+    s = ProvableNvfp4().specification(rules)
     definitions, is_scale = s.scale("b", "k", "scale")
     for b in (0, 3, 0x3F800000, 0x7F800000, 0x7FC00001):
         assert_scale(s, rules, b, k, definitions, is_scale)
@@ -162,7 +162,8 @@ def test_simulated_constants_are_within_what_lemmas_assume(order):
     pairs = np.unique(np.concatenate([np.hstack([part[role] for role in roles]) for part in parts]), axis=0)
     assert len(pairs) > 2000
     inside = (
-        domain(rules, dict(zip(roles, (bits(k, 32), bits(d, 32))))) for k, d in pairs[:: len(pairs) // 2000].tolist()
+        ProvableNvfp4().domain(rules, dict(zip(roles, (bits(k, 32), bits(d, 32)))))
+        for k, d in pairs[:: len(pairs) // 2000].tolist()
     )
     text = f"(set-logic ALL)\n(declare-const any Bool)\n(assert (not (and {' '.join(inside)})))\n"
     assert solve(text, ("any",)).result == "unsat"
@@ -248,9 +249,9 @@ def test_elements_under_random_bits_are_proved_and_a_lost_carry_is_refuted(sourc
 
 def answer_of_element(config, text, folder):
     """Of the lemma about a lane that multiplies: for any function in place of the multiplication, and for that."""
-    design, s = Design(plain(text), "dut", folder), specification_of(config.numerics)
+    design, s = Design(plain(text), "dut", folder), ProvableNvfp4().specification(config.numerics)
     lanes = [part.named("lane") for part in design.parts(Cut("dut_lane"))]
-    (question,) = (question for question in of_products(None, lanes, s) if question.name == "element")
+    (question,) = (question for question in of_products(lanes, s) if question.name == "element")
     eased = solve(question.eased, question.names).result
     return eased if eased == "unsat" else solve(question.text, question.names).result
 

@@ -1,0 +1,67 @@
+"""Interface of an operation that can be proved: its specification, and the questions whose answers make its proof."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from typing import ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from ...hdl import HardwareConfig
+from ...sim.transactions import Transactions
+from ...spec import Operation, Role
+from ..netlist.design import Design
+from .question import Question
+
+Op = TypeVar("Op", bound=Operation)
+Stated = TypeVar("Stated")
+"""The specification of an operation, as statements of SMT-LIB."""
+
+
+class Provable(ABC, Generic[Op, Stated]):
+    """The proof of one operation."""
+
+    is_asked_whole: ClassVar[bool] = True
+    """Whether a solver answers one question about a whole design."""
+
+    def check(self, rules: Op) -> None:
+        """Raise ValueError for rules that are not proved yet."""
+
+    @abstractmethod
+    def specification(self, rules: Op) -> Stated:
+        """The statements for an operation."""
+
+    @abstractmethod
+    def composed(
+        self, config: HardwareConfig[Op], design: Design, specify: Callable[[Op], Stated]
+    ) -> Iterable[Question]:
+        """Questions about parts of a design, whose answers together prove the whole.
+
+        ``specify`` returns the specification of a mode. Raises `StructureError` if the parts are not wired as the
+        composition needs it.
+        """
+
+    @abstractmethod
+    def monolithic(self, config: HardwareConfig[Op], design: Design, nan_codes_free: bool = False) -> list[Question]:
+        """One question for each mode about a whole design; with ``nan_codes_free`` codes under a scale of NaN may be
+        anything.
+
+        Raises `StructureError` unless `is_asked_whole`.
+        """
+
+    @abstractmethod
+    def blocks(self, rules: Op, values: dict[str, int]) -> Transactions:
+        """Blocks that contain the values that a solver found."""
+
+    def domain(self, rules: Op, words: Mapping[Role, str]) -> str:
+        """The statement that an input is in the domain of the specification, from a term for each port by its role."""
+        return "true"
+
+    def joined(
+        self, arrays: Mapping[Role, np.ndarray], rules: Op, count: int, rng: np.random.Generator
+    ) -> dict[Role, np.ndarray]:
+        """``count`` variants of each block in which one element changes the results of others; empty if elements are
+        independent.
+        """
+        return {}
