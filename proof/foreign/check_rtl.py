@@ -280,7 +280,7 @@ def _check(
             if check.status is Status.PASS and len(check.arguments) == 1:
                 _stand_by(check, adapter, comparison, say)
         # without a proof blocks must tell other rules apart
-        if check.status is not Status.PASS and not _is_asked_whole(rules):
+        if check.status is not Status.PASS and not _is_asked_whole(check.config.numerics):
             say("trying other rules")
             _name(check, comparison)
         return

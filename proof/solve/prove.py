@@ -233,7 +233,7 @@ class _Asker:
     second_legs: list[str] = field(default_factory=list)
     has_array_ports: bool = False
     read: Design | None = None
-    """The text that is asked about as the first reader has it, without registers."""
+    """The text as the first reader has it, without registers."""
 
     def ask(self, text: Reading) -> None:
         """Ask about a text as each reader has it; what passes is simulated."""
@@ -336,10 +336,20 @@ class _Asker:
         wires, _ = combinational(moving(design, self.proof.config), self.latency)
         return wires if self.whole else bypassed(design)
 
+    def _with_wrappers(self, written: Design, design: Design) -> Design:
+        """The text without registers, but with the wrappers that ``design`` lacks: a simulator may read a wire there
+        that Yosys drops. It is ``design`` if the registers cannot be removed around the wrappers.
+        """
+        try:
+            return with_ports(self._without_registers(written), self.proof.config)
+        except StructureError:
+            return design
+
     def _questions(self, argument: Argument, written: Design) -> Iterable[Question]:
         config = self.proof.config
-        design = with_ports(self._without_registers(unwrapped(written)), config)
-        self.read = self.read or design
+        inner = unwrapped(written)
+        design = with_ports(self._without_registers(inner), config)
+        self.read = self.read or (design if inner is written else self._with_wrappers(written, design))
         proof = provable(config)
         if self.whole:
             return proof.monolithic(config, design)
