@@ -51,14 +51,14 @@ def quantize(
         ``nvfp4_te``
     tensor_amax : for ``nvfp4`` only, the largest magnitude of the whole tensor, from which its FP32 scale is computed.
         The default is the largest magnitude of ``x``. If ``x`` is one shard of a tensor, give the number, or a function
-        that receives the largest magnitude of ``x`` and returns that of the tensor (an all-reduce)
+        that maps the largest magnitude of ``x`` to the one of the tensor (an all-reduce)
     row_scaled : for ``nvfp4`` only, compute one FP32 scale for each line along the axis instead of one for the tensor
     axis : the axis that is cut into blocks; its length must be a multiple of the block size unless ``pad``
     pad : complete the last block of each row with zeros
     random : for the rounding ``sr``, the random bits of each element, or a generator of NumPy or PyTorch
     dtype : float32 or float16: round ``x`` to it first; float64, integers and lists need it
     jobs : number of threads; the bits do not depend on it
-    rules : fields that replace those of the profile, such as ``scale_rule="ceil"``
+    rules : fields that override the profile, such as ``scale_rule="ceil"``
 
     Returns
     -------

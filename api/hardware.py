@@ -53,11 +53,11 @@ if TYPE_CHECKING:
 
 
 class BuildRules(AnyBuildFields, ConstraintFields, total=False):
-    """Those of `AnyBuildFields`, and ``latency`` or ``frequency_mhz``, which choose ``registered_after``."""
+    """Fields of `AnyBuildFields`, and ``latency`` or ``frequency_mhz``, which choose ``registered_after``."""
 
 
 class HardwareRules(AnyFields, ConstraintFields, total=False):
-    """Those of `AnyFields`, and ``latency`` or ``frequency_mhz``, which choose ``registered_after``."""
+    """Fields of `AnyFields`, and ``latency`` or ``frequency_mhz``, which choose ``registered_after``."""
 
 
 @overload
@@ -109,8 +109,8 @@ def verilate(
 
 
 def verilate(format: Any, profile: str | None = None, *, op: str = "encode", **rules: Any) -> AnyVerilated:
-    """The emitted Verilog as a NumPy function, compiled by Verilator: the same arguments and results as `quantize`, as
-    `dequantize`, or as `cast` and `uncast`.
+    """The emitted Verilog as a NumPy function, compiled by Verilator, with the arguments and results of `quantize`,
+    `dequantize`, or `cast` and `uncast`.
 
     Parameters
     ----------
@@ -127,11 +127,11 @@ def verilate(format: Any, profile: str | None = None, *, op: str = "encode", **r
     Raises
     ------
     ValueError
-        for an unknown name, and for what no converter can be
+        for an unknown name, and for rules that no converter supports
     mxcast.host.errors.ToolMissing
         without Verilator or a C++ compiler
     mxcast.host.errors.ToolError
-        where one of them fails
+        if one of them fails
     """
     from .sim import verilate_configuration
 
@@ -139,7 +139,7 @@ def verilate(format: Any, profile: str | None = None, *, op: str = "encode", **r
 
 
 def _configured(op: str, format: Any, profile: str | None, rules: Mapping[str, Any]) -> HardwareConfig:
-    """The hardware that is meant, with the registers that are asked for."""
+    """The hardware configuration, with the registers that the constraints ask for."""
     given = dict(rules)
     asked = {name: given.pop(name) for name in CONSTRAINTS if name in given}
     config = configuration(op, format, profile, **given)
@@ -160,26 +160,26 @@ def emit(
     force: bool = False,
     **rules: Unpack[HardwareRules],
 ) -> dict[str, Path]:
-    """Write the Verilog of a converter and what belongs to it, below ``out``.
+    """Write the Verilog of a converter and its companion files below ``out``.
 
     Parameters
     ----------
     format, profile, rules : the converter
-    op : its operation, ``encode``, ``decode``, ``cast`` or ``hadamard``, of which profile and rules are
+    op : the operation: ``encode``, ``decode``, ``cast`` or ``hadamard``
     out : the folder for ``<name>/rtl/``
-    name : the top module's name; one that says format and profile unless given
-    force : replace a design of another configuration, and files that somebody has edited
+    name : the top module's name; by default format and profile are in it
+    force : replace a design of another configuration, and edited files
 
     Returns
     -------
     dict
-        the files by kind: ``verilog``, ``json``, ...
+        paths by kind: ``verilog``, ``json``, ...
 
     Raises
     ------
     ValueError
-        for an unknown name and for what no converter can be; without ``force`` for a folder that holds a design of
-        another configuration, and for files that somebody has edited
+        for an unknown name and for rules that no converter supports; without ``force`` for a folder with a design of
+        another configuration, and for edited files
     """
     from .hdl import default_name, emit
     from .sim.check.self_checking import bench
@@ -202,19 +202,19 @@ def verify(
     progress: Callable[[int, int], None] | None = None,
     **rules: Unpack[HardwareRules],
 ) -> Verification:
-    """Compare the emitted Verilog, Verilated, with the golden model, bit for bit.
+    """Compare the emitted Verilog with the golden model bit for bit, under Verilator.
 
     Parameters
     ----------
     format, profile, rules : the converter
-    op : its operation, ``encode``, ``decode``, ``cast`` or ``hadamard``, of which profile and rules are
-    stimuli : ``standard``, or another kind of the operation; of ``encode`` ``corner``, ``boundary``, ``distance``,
-        ``random``, ``stratified`` and ``exhaustive``
-    blocks : how many random blocks
-    seed : of the random blocks
-    tensors : pairs of a name and (n, block_size) float32 blocks, instead of the stimuli; of ``encode`` only
-    force : whatever is kept
-    progress : is called with the blocks done and the blocks in all
+    op : the operation: ``encode``, ``decode``, ``cast`` or ``hadamard``
+    stimuli : ``standard``, or one kind of stimuli, for ``encode`` ``corner``, ``boundary``, ``distance``, ``random``,
+        ``stratified`` or ``exhaustive``
+    blocks : number of random blocks
+    seed : seed of the random blocks
+    tensors : pairs of a name and (n, block_size) float32 blocks in place of the stimuli, for ``encode`` only
+    force : ignore cached results
+    progress : called with the number of blocks done and the total
 
     Returns
     -------
@@ -224,7 +224,7 @@ def verify(
     Raises
     ------
     ValueError
-        for an unknown name, and for what no converter can be
+        for an unknown name, and for rules that no converter supports
     mxcast.host.errors.ToolMissing
         without Verilator or a C++ compiler
     """
@@ -255,18 +255,18 @@ def prove(
     force: bool = False,
     **rules: Unpack[HardwareRules],
 ) -> Proof:
-    """Prove that the emitted file, or a file of one's own, is right for every block.
+    """Prove that the emitted file, or a file of your own, is right for every block.
 
     Parameters
     ----------
     format, profile, rules : the converter; without a format the design ``name`` in ``out``
-    op : its operation, ``encode``, ``decode`` or ``cast``, of which profile and rules are
-    rtl : a file, with the module ``name``, instead of the emitted one
-    name : the emitted design; one that says format and profile unless given
-    out : the folder for the file, the questions and the outcome. A design that is there is not changed.
-    netlist : ``xcu`` or ``ecp5``: what synthesis makes of the file is proved
-    solver, timeout : ``bitwuzla`` or ``z3``, with so many seconds for each question
-    force : ask the solver again, whatever is kept
+    op : the operation: ``encode``, ``decode`` or ``cast``
+    rtl : a file with the module ``name``, instead of the emitted file
+    name : the emitted design; by default format and profile are in its name
+    out : the folder for the file, the questions and the outcome; an existing design is not changed
+    netlist : ``xcu`` or ``ecp5``: prove the netlist that synthesis computes from the file
+    solver, timeout : ``bitwuzla`` or ``z3``, and its seconds for each question
+    force : ask the solver again, in spite of cached answers
 
     Returns
     -------
@@ -276,8 +276,8 @@ def prove(
     Raises
     ------
     ValueError
-        for an unknown name and for what no converter can be, and for a folder that holds a design of another
-        configuration, or one that somebody has edited
+        for an unknown name and for rules that no converter supports, and for a folder with a design of another
+        configuration or an edited one
     mxcast.host.errors.DesignError
         for a file that a tool cannot read
     mxcast.host.errors.ToolMissing
@@ -305,17 +305,16 @@ def synth(
     force: bool = False,
     **rules: Unpack[BuildRules],
 ) -> Synthesis:
-    """Synthesise a converter with Yosys for a target and count what it costs, as a whole and, with ``stages``, part by
-    part.
+    """Synthesise a converter with Yosys for a target and count its cells: as a whole and, with ``stages``, by parts.
 
     Parameters
     ----------
     format, profile, rules : the converter, built for the target
-    op : its operation, ``encode``, ``decode``, ``cast`` or ``hadamard``, of which profile and rules are
+    op : the operation: ``encode``, ``decode``, ``cast`` or ``hadamard``
     target : ``xcu``, ``ecp5``, ``ice40``, ... (``mxcast list targets``)
-    liberty : a file of standard cells, for the target ``asic``
-    stages : count each part alone, too
-    force : whatever is kept
+    liberty : a Liberty file with the standard cells of the target ``asic``
+    stages : also count each part alone
+    force : ignore cached results
 
     Returns
     -------
@@ -325,7 +324,7 @@ def synth(
     Raises
     ------
     ValueError
-        for an unknown name, and for what no converter can be
+        for an unknown name, and for rules that no converter supports
     mxcast.host.errors.ToolMissing
         without Yosys
     """
@@ -346,30 +345,30 @@ def explore(
     force: bool = False,
     **lists: Unpack[Lists],
 ) -> list[Explored]:
-    """Answer every point of a sweep: what it costs, and what it loses on tensors.
+    """Measure every point of a sweep: its cost, and its errors on tensors.
 
     Parameters
     ----------
-    sweep : one by name (``mxcast list sweeps``), or a TOML file of one; the usual one of the operation unless given
-    op : the operation of the sweep; that which it has, unless given
-    tensors : arrays by name, in place of the weights and distributions that ship with the package
-    jobs : processes that work at a time
-    force : whatever is kept
-    lists : values of the sweep's keys that replace its own, one or several each
+    sweep : a name (``mxcast list sweeps``) or a TOML file; by default the standard sweep of the operation
+    op : the operation of the sweep; by default the one that the sweep names
+    tensors : arrays by name, in place of the weights and distributions in the package
+    jobs : number of processes at a time
+    force : ignore cached results
+    lists : one or several values for keys of the sweep, which replace its own
 
     Returns
     -------
     list of Explored
-        one row a point, with its error where it failed; ``pandas.DataFrame`` makes a table of it
+        one row for each point, with its error if it failed; ``pandas.DataFrame`` converts the list to a table
 
     Raises
     ------
     ValueError
-        for an unknown name, and for a sweep without a point that can be built
+        for an unknown name, and for a sweep in which no point can be built
     TypeError
         for a value of the wrong kind
     mxcast.host.errors.ToolMissing
-        without Yosys or, where points are placed, nextpnr
+        without Yosys, or without nextpnr if points are placed
     """
     from .explore import explore
 

@@ -26,7 +26,7 @@ def identify(
     progress: Callable[[str], None] | None = None,
     **rules: Unpack[OperationFields],
 ) -> Identification:
-    """Find the rules that somebody's converter follows.
+    """Find the rules that a converter follows.
 
     Parameters
     ----------
@@ -35,15 +35,15 @@ def identify(
         (n, block_size), or numbers like those; of ``nvfp4`` with all blocks of a tensor, (n, 16). A decoder is called
         with scales (n,) and codes (n, block_size), uint8; a cast with numbers (n,). Under ``rounding="sr"`` it is
         called with random bits too, uint16, an integer for each element.
-    format : the block format, or that of a cast
-    profile : the rules that it is to follow, where there are some
+    format : the block format, or the scalar format of a cast
+    profile : the expected rules, or None
     op : ``encode``, ``decode`` or ``cast``
-    nan_codes_free : codes under a scale that is NaN may be anything
+    nan_codes_free : accept any codes under a scale that is NaN
     samples : calls with the same blocks, by whose distribution a function is judged that is random; 10,000 show a bias
         of a thirtieth of a step
-    blocks, seed : random blocks, beside directed ones and 10,000 of N(0,1)
-    progress : is called with what is done
-    rules : fields that replace those of the profile, such as ``source``
+    blocks, seed : number of random blocks and their seed; directed blocks and 10,000 of N(0,1) are always tried
+    progress : called with a description of each step
+    rules : fields that override the profile, such as ``source``
 
     Returns
     -------
@@ -93,10 +93,10 @@ def identify_file(
     quantized : a file that ``mxcast inspect`` reads, with the same tensors
     format : the block format that is compared, where the file has several
     stored_as : the layout of the file, where several fit
-    profile : the rules that it is to follow, where there are some
-    nan_codes_free : codes under a scale that is NaN may be anything
-    progress : is called with what is done
-    rules : fields that replace those of the profile
+    profile : the expected rules, or None
+    nan_codes_free : accept any codes under a scale that is NaN
+    progress : called with a description of each step
+    rules : fields that override the profile
 
     Returns
     -------
@@ -106,7 +106,7 @@ def identify_file(
     Raises
     ------
     ValueError
-        for damaged files, layouts that cannot be told apart, and tensors that one of the files lacks
+        for damaged files, ambiguous layouts, and tensors that one of the files lacks
     OSError
         in the words of the system
     """

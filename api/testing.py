@@ -34,14 +34,14 @@ def assert_follows(
     function : what `mxcast.identify` takes
     profile, format, op, rules : the rules that it is to follow
     samples : calls with the same blocks, by which a function is judged that is random
-    blocks : random blocks, beside directed ones
+    blocks : number of random blocks; directed blocks are always tried
 
     Raises
     ------
     AssertionError
         with the rules that it follows instead or the nearest ones, and the smallest block on which it departs
     ValueError, TypeError
-        those of `mxcast.identify`
+        as `mxcast.identify`
     """
     __tracebackhide__ = True  # of pytest: the test that calls it is where it fails
     found = identify(function, format, profile=profile, op=op, samples=samples, blocks=blocks, **rules)

@@ -1,4 +1,4 @@
-"""What it costs: Yosys and nextpnr in child processes, and reports of what they make."""
+"""Cost of converters: Yosys and nextpnr in child processes, and reports of their results."""
 
 from ..host.callable_package import callable_package
 from .constraints import constrained

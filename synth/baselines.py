@@ -1,4 +1,4 @@
-"""Converters of others that ours are compared with: the figures of records/baselines.toml."""
+"""Converters of other projects, for comparison: the figures of records/baselines.toml."""
 
 from __future__ import annotations
 
@@ -9,27 +9,25 @@ from importlib.resources import files
 
 @dataclass(frozen=True, kw_only=True)
 class Baseline:
-    """A design of others: what it does, and what it does not."""
+    """A design of another project, with a remark on its features and limits."""
 
     name: str
     source: str
-    """The numbers that come in."""
+    """Format of the input numbers."""
     remark: str
     origin: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """What the converter of a baseline takes in one flow; None where it was not measured. The fields are those of our
-    own results.
-    """
+    """Cost of a baseline's converter in one flow; None if not measured. Our own results have the same fields."""
 
     design: str
     """Name of the baseline."""
     format: str
     """Short name of the block format."""
     flow: str
-    """A target, or ``pnr`` for place and route on ECP5: there logic cells are TRELLIS_COMB, the wrapper's included."""
+    """A target, or ``pnr`` for place and route on ECP5: there logic cells are TRELLIS_COMB, including the wrapper."""
     luts: int | None = None
     carries: int | None = None
     ffs: int | None = None
@@ -70,7 +68,7 @@ NOTE: str = _RECORD["published"]["note"]
 
 
 def figure(design: str, format: str, flow: str) -> Figure | None:
-    """The figure of a baseline, or None if there is none.
+    """The figure of a baseline, or None if it is missing.
 
     >>> figure("paper", "e4m3", "xcu").luts
     1417

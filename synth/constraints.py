@@ -1,4 +1,4 @@
-"""What is asked of registers, a number of cycles or a clock: a configuration with the stage boundaries for it."""
+"""Stage boundaries for a required latency or clock frequency."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Config = TypeVar("Config", bound=HardwareConfig)
 
 
 def constrained(config: Config, constraints: Mapping[str, Any]) -> Config:
-    """The configuration with the stage boundaries that meet the constraints (`hdl.ConstraintFields`); they are what is
-    recorded. Raises ValueError and TypeError for those that cannot be met.
+    """The configuration with the stage boundaries that meet the constraints (`hdl.ConstraintFields`). Only the
+    boundaries are recorded. Raises ValueError and TypeError for constraints that cannot be met.
     """
     if not constraints:
         return config

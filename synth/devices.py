@@ -1,4 +1,4 @@
-"""Devices for place and route: which nextpnr, with which options, and what its report calls a logic cell."""
+"""Devices for place and route: the nextpnr program, its options, and its name for a logic cell."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Device:
 
     @property
     def identity(self) -> str:
-        """What results are kept under, beside the netlist and the version of the program."""
+        """Part of the cache key, with the netlist and the version of the program."""
         return repr((self.program, self.options, self.logic_cells))
 
     @property
     def package(self) -> str:
-        """The wheel of the program."""
+        """Name of the program's wheel."""
         return f"yowasp-{self.program}"
 
 

@@ -1,4 +1,4 @@
-"""The standard cells of a Liberty file as a target: those of the user's own process."""
+"""Standard cells of a user's Liberty file as a synthesis target."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 
 
 def asic_cells(path: Path) -> Target:
-    """The target ``asic`` with these cells: how many, their area in the units of the file, and the longest path by its
-    tables, without wires.
+    """The target ``asic`` with these cells: their number, their area in the units of the file, and the longest path by
+    its tables, without wires.
 
-    Raises OSError where there is no file, and ValueError for what is no Liberty file.
+    Raises OSError if the file is missing, and ValueError if it is not a Liberty file.
     """
     try:
         text = regular(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise ValueError(f"{path} is no Liberty file: it is not UTF-8") from None
+        raise ValueError(f"{path} is not a Liberty file: it is not UTF-8") from None
     plain = COMMENT.sub("", text)
     parts = CELL.split(plain)
     if not re.search(r"\blibrary\s*\(", parts[0]) or len(parts) == 1:
-        raise ValueError(f"{path} is no Liberty file: it has no library with cells")
+        raise ValueError(f"{path} is not a Liberty file: it has no library with cells")
     registers = [name for name, content in zip(parts[1::2], parts[2::2]) if FLIP_FLOP.search(content)]
     timed = re.search(r"\bcell_rise\s*\(", plain) is not None
     map_and_time = "+strash;ifraig;scorr;dc2;dch,-f;map;topo" + (";stime,-p" if timed else "")

@@ -1,4 +1,4 @@
-"""What a mapped netlist costs: cells by kind, and the cells on its longest path."""
+"""Cost of a mapped netlist: cells by kind, and the cells on its longest path."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from graphlib import TopologicalSorter
 from .targets import DSP, Target
 
 TRANSISTORS = 4
-"""Of a NAND gate of two inputs in static CMOS."""
+"""Transistors of a NAND gate of two inputs in static CMOS."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """Cells of a netlist. ``levels`` is the number of LUT, multiplexer and carry cells on the longest path between
-    ports or flip-flops; ``logic_cells`` the estimate of physical sites, or of the area in NAND gates of two inputs or
-    in the units of a Liberty file; None where there is no estimate."""
+    """Cells of a netlist.
+
+    ``levels`` is the number of LUT, multiplexer and carry cells on the longest path between ports or flip-flops.
+    ``logic_cells`` estimates physical sites, or the area in NAND gates of two inputs or in the units of a Liberty file;
+    it is None without an estimate.
+    """
 
     luts: int
     carries: int
@@ -27,9 +30,9 @@ class Cost:
     levels: int
     logic_cells: int | None
     cells: dict[str, int]
-    """By cell type, as the netlist has them."""
+    """Number of cells by type."""
     delay_ps: int | None = None
-    """abc's estimate of the longest path by the delays of the cells, without wires; None where it makes none."""
+    """abc's estimate of the longest path by the delays of the cells, without wires; None without an estimate."""
 
     @property
     def dsps(self) -> int:
@@ -43,7 +46,7 @@ class Cost:
 def cost(netlist: dict, statistics: dict, top: str, target: Target) -> Cost:
     """Cost of module ``top`` in Yosys' JSON netlist (`write_json`) and statistics (`stat -json`).
 
-    A stage may be nothing but wires.
+    A stage may consist of wires only.
     """
     cells = {
         name: cell
@@ -57,7 +60,7 @@ def cost(netlist: dict, statistics: dict, top: str, target: Target) -> Cost:
     estimates = statistics.get("design", {})
     logic_cells = estimates.get("estimated_num_lc")
     if transistors := estimates.get("estimated_num_transistors"):
-        logic_cells = round(int(transistors.rstrip("+")) / TRANSISTORS)  # + for `$scopeinfo`, which has none
+        logic_cells = round(int(transistors.rstrip("+")) / TRANSISTORS)  # "+" marks cells without an estimate
     if target.library is not None:
         logic_cells = round(estimates["area"])
     if target.luts_per_carry is not None:
@@ -71,7 +74,7 @@ def cost(netlist: dict, statistics: dict, top: str, target: Target) -> Cost:
 
 
 def delay_ps(log: str) -> int | None:
-    """The last delay in a log of Yosys, which is that of the netlist; None where abc has no delays of cells.
+    """The last delay in a log of Yosys, which belongs to the netlist; None if abc has no delays of cells.
 
     >>> delay_ps("ABC: WireLoad = none  Gates =    446 ( 22.2 %)   Delay =  1158.82 ps  ( 31.6 %)")
     1159
@@ -83,7 +86,7 @@ def delay_ps(log: str) -> int | None:
 
 
 def _levels(cells: dict[str, dict], target: Target) -> int:
-    """Longest path in cells that count; a path starts and ends at ports and flip-flops."""
+    """Length of the longest path in LUTs, multiplexers and carries; paths start and end at ports and flip-flops."""
     counted = {name: target.kind(cell["type"]) for name, cell in cells.items()}
     driver: dict[int | str, str] = {}
     for name, cell in cells.items():

@@ -1,4 +1,4 @@
-"""Where to put registers: stage boundaries chosen for a latency or a clock, from the delays between neighbours."""
+"""Placement of registers: stage boundaries for a latency or a clock, from the delays between neighbours."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from .targets import OPENED, TARGETS, Target
 from .yosys import run, yosys_version
 
 FASTEST = 1_000_000
-"""MHz, beyond what any circuit reaches."""
+"""Upper limit of a frequency in MHz, which no circuit reaches."""
 
 TOP, MOVING = "converter", "moving"
 
 TOGETHER = f"setattr -mod -unset keep_hierarchy {TOP}_{Enable.kind}"
-"""Where nothing waits, the enables that synthesis has to keep apart are constants."""
+"""Without stalls, the enables that synthesis must keep apart are constants."""
 
 Config = TypeVar("Config", bound=HardwareConfig)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Delays:
-    """What paths are estimated with, in nanoseconds. There is no placement, so a wire is an average one."""
+    """Delays for the estimate of paths, in nanoseconds. Without placement, a wire has an average delay."""
 
     lut: float
     mux: float
@@ -48,7 +48,7 @@ class Delays:
 
 
 DELAYS = {
-    # the order of what nextpnr reports for speed grade 6: LUT4 0.24, PFUMX and L6MUX21 0.2, CCU2C 0.07, clock to output
+    # close to nextpnr's report for speed grade 6: LUT4 0.24, PFUMX and L6MUX21 0.2, CCU2C 0.07, clock to output
     # 0.52
     "ecp5": Delays(lut=0.24, mux=0.2, carry=0.07, wire=0.8, register=0.52),
     # Yosys' techlibs/xilinx/cells_sim.v (7 series; UltraScale is faster) and the wire that abc9 takes for it
@@ -56,23 +56,23 @@ DELAYS = {
     # Yosys' techlibs/ice40/cells_sim.v, HX
     "ice40": Delays(lut=0.4, mux=0.0, carry=0.126, wire=0.6, register=0.54),
 }
-"""Targets whose paths can be estimated. Only differences between stage boundaries count for a choice of these; a
-clock is a rough estimate.
+"""Targets with an estimate of paths. A choice of stage boundaries depends on differences only; the clock is a rough
+estimate.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Stage boundaries with registers, and the clock that they are expected to allow."""
+    """Stage boundaries with registers, and the clock that they are estimated to allow."""
 
     places: tuple[str, ...]
     period: float
-    """Of the clock, in nanoseconds, as estimated: the longest path between two registers."""
+    """Estimated clock period in nanoseconds: the longest path between two registers."""
     target: str
 
     @property
     def frequency(self) -> float:
-        """In MHz."""
+        """Clock frequency in MHz."""
         return round(1000 / self.period, 1)
 
 
@@ -88,11 +88,11 @@ def pipelined(
 def plan(
     config: HardwareConfig, *, latency: int | None = None, frequency_mhz: float | None = None, target: str = "ecp5"
 ) -> Plan:
-    """The ``latency`` stage boundaries between which the longest section is as short as can be; or the fewest with
-    which it is short enough for a clock. Among equal choices that with the fewest register bits.
+    """Choose the ``latency`` stage boundaries with the shortest longest section, or the fewest boundaries that are fast
+    enough for a clock. Among equal choices the one with the fewest register bits wins.
 
-    Sections add up as they are when there are registers everywhere, which is never too short.
-    Raises ValueError where there are not so many boundaries, and where no choice is fast enough by the estimate.
+    The delay of several sections is the sum of their delays with registers everywhere, which is never too short.
+    Raises ValueError if the converter has fewer boundaries, or if no choice is fast enough by the estimate.
     """
     if (latency is None) == (frequency_mhz is None):
         raise ValueError("give either a latency or a frequency")
@@ -119,15 +119,15 @@ def plan(
 def _best(
     measured: dict[str, float], bits: dict[str, int], count: int, register: float
 ) -> tuple[float, tuple[str, ...]]:
-    """The shortest period of a clock with so many registers in a row, and of the stage boundaries that give it those
-    with the fewest bits.
+    """The shortest clock period with ``count`` registers in a row, and the stage boundaries with the fewest bits that
+    reach it.
 
-    A dynamic programme over the last boundary with a register, for every period that a section could ask for.
+    A dynamic programme over the last boundary with a register, for every period that a section can need.
     """
     places, delays = list(measured), list(measured.values())
 
     def period(first: int, last: int) -> float:
-        """With registers behind so many sections, and none between."""
+        """Period with registers behind the sections ``first`` and ``last``, and none between."""
         return round(sum(delays[first:last]) + register, 2)
 
     def cheapest(limit: float) -> tuple[int, tuple[str, ...]] | None:
@@ -153,11 +153,11 @@ def _best(
 
 
 def sections(config: HardwareConfig, target: str = "ecp5") -> tuple[dict[str, float], dict[str, int]]:
-    """For each stage boundary the delay of what is before it, back to the boundary before, in nanoseconds, and the
-    register bits there.
+    """For each stage boundary the delay of its section, from the boundary before it, in nanoseconds, and its register
+    bits.
 
-    Estimated on the netlist of the converter with registers at all stage boundaries. Kept by content. Raises
-    `ToolError` without Yosys.
+    Estimated on the netlist of the converter with registers at all stage boundaries, and cached. Raises `ToolError`
+    without Yosys.
     """
     if target not in DELAYS:
         raise ValueError(unknown_name("target with delays", target, DELAYS))
@@ -184,7 +184,7 @@ def sections(config: HardwareConfig, target: str = "ecp5") -> tuple[dict[str, fl
 
 
 def _moving(config: HardwareConfig) -> str:
-    """A module in which nothing ever waits: control is no part of a path between boundaries."""
+    """A module without stalls: control is not part of a path between boundaries."""
     tied = {"rst": "1'b0", "i_valid": "1'b1", "o_ready": "1'b1"}
     kept = [port for port in config.pins if port.role.is_data or port.role is Role.CLOCK]
     head = ", ".join(f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in kept)
@@ -225,7 +225,7 @@ def _arrivals(netlist: dict, target: Target, delays: Delays, places: tuple[str, 
         ]
     sources = {name: {driver[bit] for bit in bits if bit in driver} for name, bits in inputs.items()}
     entering = {bit for port in module["ports"].values() if port["direction"] == "input" for bit in port["bits"]}
-    depth: dict[str, int | None] = {}  # registers on the path, None for what comes from no port
+    depth: dict[str, int | None] = {}  # registers on the path, None for a path that starts at no port
     late: dict[str, float] = {}
     found = dict.fromkeys(places, 0.0)
     for name in TopologicalSorter(sources).static_order():
@@ -248,7 +248,7 @@ def _arrivals(netlist: dict, target: Target, delays: Delays, places: tuple[str, 
 
 
 def _length(cell: dict) -> int:
-    """Clock cycles through a register, or through a shift register that synthesis has made of several."""
+    """Clock cycles through a register, or through a shift register that synthesis inferred from several."""
     address = (
         [port for port in sorted(cell["connections"]) if re.fullmatch(r"A\d?", port)]
         if cell["type"].startswith("SRL")
@@ -262,7 +262,7 @@ def _length(cell: dict) -> int:
 
 
 def _wire(kind: str, source: str, delays: Delays) -> float:
-    """From one cell to another."""
+    """Delay of the wire from one cell to another."""
     if kind == "carries":
         return 0.0 if source == "carries" else delays.wire + delays.lut
     return delays.wire if kind in ("luts", "inverters") or (kind == "ffs" and source == "ffs") else 0.0

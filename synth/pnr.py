@@ -34,7 +34,7 @@ class PlaceAndRoute:
     design: Cost
     """The converter alone, as Yosys maps it within its wrapper."""
     runs: tuple[Routed, ...]
-    """One for each seed; their cells include the registers around the converter."""
+    """One run for each seed; its cells include the registers around the converter."""
     yosys: str
     nextpnr: str
 
@@ -50,9 +50,7 @@ class PlaceAndRoute:
 
     @property
     def logic_cells(self) -> int:
-        """Logic cells in use, those of the wrapper included; the same for every seed but for cells that are only passed
-        through.
-        """
+        """Logic cells in use, including the wrapper. Seeds differ only in cells that pass a signal through."""
         return round(statistics.median(run["used"][device_of(self.target).logic_cells] for run in self.runs))
 
     def to_dict(self) -> dict:
@@ -83,16 +81,15 @@ def place_and_route(
 ) -> PlaceAndRoute:
     """Synthesise the emitted Verilog between registers, then place and route it.
 
-    Results are kept under the Verilog without its header, the scripts and the versions of the tools, each seed by
-    itself.
+    Results are cached by the Verilog without its header, the scripts, the versions of the tools, and the seed.
 
     Parameters
     ----------
     config : the converter
     target : one of `TARGETS` that has a device
-    seeds : the runs, of seeds 1 to this
-    jobs : how many runs at a time
-    force : whatever is kept
+    seeds : number of runs, with the seeds 1 to this
+    jobs : number of runs at a time
+    force : ignore cached results
     progress : is called with the steps done and the steps in all
 
     Returns

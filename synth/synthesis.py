@@ -1,4 +1,4 @@
-"""Synthesis of an emitted converter: what it costs as a whole, and stage by stage."""
+"""Synthesis of an emitted converter: its cost as a whole, and stage by stage."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ STAGES = {"widen": "widen", "tree": "amax_tree", "scale": "scale_unit", "element
 """Stages of an encoder by name, and the module of each in the emitted Verilog. Only FP16 numbers are widened."""
 
 DECODER_STAGES = {"factor": "factor_unit", "element decoder": "element_decoder"}
-"""The same of a decoder."""
+"""Stages of a decoder."""
 
 CAST_STAGES = {"number": "number_cast"}
-"""The same of a cast."""
+"""Stages of a cast."""
 
 NVFP4_STAGES = {
-    "maximum": "nvfp4_maximum",
+    "maximum": "two_level_maximum",
     "scale": "scale_unit",
     "factor": "factor_unit",
     "lane": "lane",
@@ -37,7 +37,7 @@ NVFP4_STAGES = {
     "error": "element_error",
     "sum": "error_sum",
 }
-"""The same of an encoder under two levels of scales. The last three are there where both 4 and 6 are tried."""
+"""Stages of an NVFP4 encoder; the last three only under 4 over 6."""
 
 NVFP4_DECODER_STAGES = {
     "scaled factor": "scaled_factor",
@@ -45,10 +45,10 @@ NVFP4_DECODER_STAGES = {
     "products": "product_unit",
     "lane": "element_choice",
 }
-"""The same of a decoder under two levels of scales. Only a largest magnitude as the tensor scale is reduced."""
+"""Stages of an NVFP4 decoder; ``reduced factor`` only if the tensor scale is a largest magnitude."""
 
 HADAMARD_STAGES = {"integer": "integer_number", "result": "rounded_sum"}
-"""The same of a Hadamard transform."""
+"""Stages of a Hadamard transform."""
 
 STAGES_OF = {
     "encode": STAGES,
@@ -58,7 +58,7 @@ STAGES_OF = {
     "two_level_decode": NVFP4_DECODER_STAGES,
     "hadamard": HADAMARD_STAGES,
 }
-"""By the name of the operation."""
+"""Stages by the name of the operation."""
 
 TOP = "converter"
 
@@ -70,12 +70,13 @@ class Synthesis:
     config: HardwareConfig
     target: str
     liberty: str | None = None
-    """Name of the Liberty file whose cells it is made of."""
+    """Name of the Liberty file, or None."""
     whole: Cost
     """The whole converter, flattened."""
     stages: dict[str, Cost]
-    """One of each of `STAGES_OF` that the converter has, on its own; they do not add up to the whole, which is
-    optimised across their borders. Empty unless asked for."""
+    """Each stage of `STAGES_OF` that the converter has, on its own. They do not add up to the whole, which is optimised
+    across their borders. Empty unless asked for.
+    """
     yosys: str
 
     def to_dict(self) -> dict:
@@ -103,8 +104,7 @@ def synth(
 ) -> Synthesis:
     """Synthesise the emitted Verilog, as a whole and, if asked, each stage alone.
 
-    Results are kept under the Verilog without its header, the script, how the netlist is counted, and the version of
-    Yosys.
+    Results are cached by the Verilog without its header, the script, the patterns of cells, and the version of Yosys.
 
     Parameters
     ----------
@@ -112,21 +112,21 @@ def synth(
         `HardwareConfig`
     target : one of `TARGETS`
     op : the operation of the converter
-    liberty : a Liberty file whose cells are taken, for the target ``asic``
-    stages : synthesise each stage alone, too
-    force : whatever is kept
+    liberty : a Liberty file with the cells of the target ``asic``
+    stages : also synthesise each stage alone
+    force : ignore cached results
 
     Returns
     -------
     Synthesis
-        cells by kind, levels, and the delay in picoseconds where the target has one
+        cells by kind, levels, and the delay in picoseconds if the target has one
 
     Raises
     ------
     ValueError
-        for an unknown target or field, a file that is no Liberty file, and one beside another target
+        for an unknown target or field, a file that is not a Liberty file, and a Liberty file for another target
     ToolError
-        without Yosys, or where it fails
+        without Yosys, or if it fails
     """
     target = known_name("target", target, TARGETS)
     if liberty is not None and target != "asic":
@@ -194,7 +194,7 @@ def cost_of(text: str, top: str, target: Target) -> Cost:
             found = replace(found, delay_ps=delay_ps((folder / "yosys.log").read_text()))
         if top == TOP and not found.luts:
             raise ToolError("Yosys left no LUT of the converter: the synthesis has gone wrong")
-        (folder / "netlist.json").unlink()  # large, and made again by the script beside it
+        (folder / "netlist.json").unlink()  # large, and made again by the script next to it
         return found.to_dict()
 
     kept = kept_result("synth", [text, top, target.identity, yosys_version()], compute)

@@ -24,7 +24,7 @@ PNR_NOTE = (
 
 
 def table(results: list[Synthesis]) -> list[dict[str, object]]:
-    """One row a converter: column heading -> value; None where there is no figure."""
+    """One row for each converter: column heading -> value, or None without a figure."""
     known = [name for stages in STAGES_OF.values() for name in stages]
     stages = [name for name in known if any(name in result.stages for result in results)]
     rows: list[dict[str, object]] = []
@@ -54,7 +54,7 @@ def table(results: list[Synthesis]) -> list[dict[str, object]]:
 
 
 def pnr_table(results: list[PlaceAndRoute]) -> list[dict[str, object]]:
-    """One row a converter: column heading -> value."""
+    """One row for each converter: column heading -> value."""
     return [
         {
             "format": _formats(result.config),
@@ -78,7 +78,7 @@ def _formats(config: HardwareConfig) -> str:
 
 
 def _published(config: HardwareConfig) -> Published | None:
-    """The paper's converter of this format: of 32 FP32 numbers, without modes."""
+    """The paper's converter of this format, which takes 32 FP32 numbers and has no modes."""
     if not isinstance(config, ConverterConfig):
         return None
     numerics = config.numerics

@@ -1,4 +1,4 @@
-"""Synthesis targets: one Yosys script each, and which cells of its netlist are what."""
+"""Synthesis targets: a Yosys script each, and patterns that sort the cells of its netlist into kinds."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ class Target:
     script: str
     luts: str
     cells: str = "LUTs"
-    """What ``luts`` are called."""
+    """Heading of ``luts`` in tables."""
     area: str = "LCs"
-    """What ``Cost.logic_cells`` are called."""
+    """Heading of ``Cost.logic_cells`` in tables."""
     carries: str = "(?!)"
     muxes: str = "(?!)"
     ffs: str = "(?!)"
     inverters: str = r"INV|\$_NOT_"
     technology: str | None = None
-    """What Yosys' ``stat -tech`` estimates logic cells or transistors for."""
+    """Argument of Yosys' ``stat -tech``, which estimates logic cells or transistors."""
     library: str | None = None
-    """The Liberty file of its cells, which must be `LIBRARY` in the folder where the script runs."""
+    """Text of the Liberty file, which the script reads as `LIBRARY`."""
     luts_per_carry: int | None = None
-    """Logic cells that a carry cell takes; None where Yosys estimates logic cells itself, or nobody does."""
+    """Logic cells of a carry cell; None if Yosys estimates logic cells, or if there is no estimate."""
     timed: bool = False
-    """Whether abc9 knows the delays of these cells in picoseconds and works for a short longest path."""
+    """Whether abc9 knows the delays of the cells in picoseconds and minimises the longest path."""
     optimized_as: str = GENERIC
-    """Target of `hdl.BEST` whose micro-architectures are built for this one."""
+    """Target of `hdl.BEST` whose micro-architectures this target uses."""
     device: str | None = None
-    """Key of `DEVICES`: where place and route puts the netlist; None where there is no such program."""
+    """Key of `DEVICES` for place and route; None if the target cannot be placed."""
 
     @property
     def identity(self) -> str:
-        """What results are kept under, beside the Verilog and the version of Yosys: the script, and how its netlist is
-        counted. Names, descriptions and advice are no part of it.
+        """Part of the cache key, with the Verilog and the version of Yosys: the script and the patterns of cells, without
+        names and descriptions.
         """
         return repr(
             (
@@ -136,9 +136,7 @@ _TARGETS = (
 
 
 def _relaxed(target: Target) -> Target:
-    """The same target with time to spare: abc9 then maps for few cells. It reports the time that it was given, so no
-    delay.
-    """
+    """The target with a relaxed clock, for which abc9 maps to few cells. abc9 reports that clock instead of a delay."""
     return replace(
         target,
         name=f"{target.name}-relaxed",
@@ -149,7 +147,7 @@ def _relaxed(target: Target) -> Target:
 
 
 def _without_dsp(target: Target) -> Target:
-    """The same target with multiplications in LUTs."""
+    """The target with multiplications in LUTs."""
     return replace(
         target,
         name=f"{target.name}-nodsp",
@@ -159,7 +157,7 @@ def _without_dsp(target: Target) -> Target:
 
 
 OPENED = "setattr -mod -unset keep_hierarchy; flatten; opt_clean"
-"""After mapping: the cells of modules that synthesis had to keep whole are cells of the design."""
+"""Commands after mapping, which dissolve the modules that synthesis had to keep whole."""
 
 DSP = r"DSP48E[12]|MULT18X18D|SB_MAC16"
 """Cells that multiply."""
@@ -175,7 +173,7 @@ TARGETS: dict[str, Target] = {
 
 
 def device_of(target: str) -> Device:
-    """The device that place and route puts the netlists of a target on. Raises ValueError where there is none."""
+    """The device of a target for place and route. Raises ValueError if the target has no device."""
     device = TARGETS[target].device
     if device is None:
         raise ValueError(f"place and route is for {', '.join(routable())}, not {target}")

@@ -1,9 +1,9 @@
-"""A design between registers, on three pins: so that place and route has room for its ports, and a clock to time it by.
+"""A design between registers, on three pins: place and route has room for its ports, and a clock to time it.
 
     serial -> shift register -> design -> register -> XOR of fours, registered -> ... -> folded
 
-Every input bit comes from a flip-flop and every output bit goes to one, so the longest path between registers is that
-of the design with its wires; the folds are one LUT4 deep.
+Every input bit comes from a flip-flop and every output bit goes to one, so the longest path between registers is the
+one through the design. The folds are one LUT4 deep.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class PortOf(TypedDict):
 def wrapper(top: str, ports: Iterable[PortOf]) -> str:
     """Verilog of the module `WRAPPER` around module ``top``, whose ports have ``name``, ``direction`` and ``width``.
 
-    The design keeps its hierarchy: nothing of it moves into the registers, and they do not move into it.
+    The design keeps its hierarchy, so no logic moves between it and the registers.
     """
     connections, taken = [], {"input": 0, "output": 0}
     for port in ports:

@@ -1,4 +1,4 @@
-"""Yosys, as the pyosys wheel in a child process: a crash, or a script that ends without a netlist, is an error here."""
+"""Yosys, as the pyosys wheel in a child process. A crash and a script without a netlist are errors."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..host.processes import run as run_child
 
 ADVICE = "pip install '.[synth]' in a checkout of mxcast"
 UNCHECKED = "scratchpad -set abc9.verify false"
-"""abc9 does not check what it has mapped, for which it takes half an hour where there are multipliers. Nothing but time
-depends on it; `prove --netlist` shows that a netlist is right.
+"""Turns off abc9's check of its own result, which takes half an hour with multipliers. `prove --netlist` checks a
+netlist.
 """
 RUNNER = """
 import _thread, sys  # threading takes as long to import as Python to start
@@ -58,10 +58,10 @@ def yosys_version() -> str:
 
 
 def execute(commands: list[str], folder: Path) -> None:
-    """Run Yosys commands in ``folder``, where they are kept as ``script.ys`` and the output as ``yosys.log``.
+    """Run Yosys commands in ``folder``, which keeps them as ``script.ys`` and the output as ``yosys.log``.
 
-    Raises `ToolError` with the first error of the log. That it does not is no proof that the script ran to its end:
-    look for what it should have written.
+    Raises `ToolError` with the first error of the log. A script that stops early may raise nothing: check that its
+    output files exist.
     """
     yosys_version()
     (folder / "script.ys").write_text("\n".join(commands) + "\n")
@@ -81,13 +81,13 @@ def _first_error(folder: Path, status: int) -> str:
     if place is None:
         return f"exit status {status}"
     found = lines[place].strip()
-    if raised := PYTHON.fullmatch(found):  # and no message of Yosys
+    if raised := PYTHON.fullmatch(found):  # without a message of Yosys
         command = next((line for line in reversed(lines[:place]) if line.startswith("-- Running command")), "")
         return f"its command {command[20:-4].split(' ')[0]} failed inside ({raised[1]})"
-    if "see details above" in found:  # those of slang, each behind a tab
+    if "see details above" in found:  # slang's lines begin with a tab
         details = [line.strip() for line in lines[:place] if line.startswith("\t")]
         return f"slang failed inside ({' '.join(details[-6:])})"
-    if "'check -assert'" in found:  # which says how many problems it found, and each of them as a warning before
+    if "'check -assert'" in found:  # it counts the problems, which are warnings above it
         found = next(
             (
                 line.removeprefix("Warning: ").strip(": ")
@@ -104,7 +104,7 @@ def run(commands: list[str], folder: Path, estimate: str | None = None) -> tuple
 
     With the option ``estimate`` the statistics have an estimate of logic cells or of an area.
     """
-    yosys_version()  # that it is missing is another error
+    yosys_version()  # a missing Yosys is another error
     stat = "stat -json" + (f" {estimate}" if estimate else "")
     for stale in ("stat.json", "netlist.json"):
         (folder / stale).unlink(missing_ok=True)

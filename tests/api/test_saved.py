@@ -1,4 +1,4 @@
-"""Quantized arrays as files: what is saved is what is loaded, and the command reads it too."""
+"""Quantized arrays as files: loading gives the saved array, and the command reads the file too."""
 
 from __future__ import annotations
 

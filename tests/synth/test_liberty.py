@@ -70,7 +70,7 @@ SMALL = {"block_size": 2, "target": "asic"}
 
 
 def test_cells_area_and_longest_path(small, cache):
-    """The area is that of the cells that are counted; a library with other figures is another result."""
+    """The area is the sum over the counted cells. A library with other figures gives another result."""
     config = converter_config("e2m1", **SMALL)
     whole = synth(config, "asic", liberty=small, stages=False).whole
     assert set(whole.cells) <= set(FUNCTIONS) and whole.luts == sum(whole.cells.values()) > 200
@@ -108,9 +108,9 @@ def test_the_command(small, cache, capsys):
 @pytest.mark.parametrize(
     "text, words, sentence",
     [
-        ("{}", [], "is no Liberty file: it has no library with cells"),
-        ("library(a) {}", [], "is no Liberty file: it has no library with cells"),
-        ("\udcff", [], "is no Liberty file: it is not UTF-8"),
+        ("{}", [], "is not a Liberty file: it has no library with cells"),
+        ("library(a) {}", [], "is not a Liberty file: it has no library with cells"),
+        ("\udcff", [], "is not a Liberty file: it is not UTF-8"),
         (None, [], "No such file or directory"),
         (library(), ["--target", "xcu"], "a Liberty file is for the target asic, not xcu"),
         (library(), ["--pnr"], "--liberty counts cells; --pnr places those of an FPGA: give one of them"),

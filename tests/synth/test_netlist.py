@@ -1,4 +1,4 @@
-"""What a netlist costs: cell types of every target, and small netlists whose levels can be counted by hand."""
+"""Cost of netlists: cell types of every target, and small netlists whose levels can be counted by hand."""
 
 from __future__ import annotations
 
@@ -186,5 +186,5 @@ def test_delay(log, delay):
     ],
 )
 def test_a_netlist_without_luts(rows):
-    """It has none; whether that is a failure is for `synth` to say."""
+    """It has no delay. `synth` decides whether that is an error."""
     assert cost(netlist(rows), {}, "top", TARGETS["xcu"]).luts == 0

@@ -48,7 +48,7 @@ def test_the_fewest_registers_for_a_clock(measured, frequency, places):
 
 
 def test_no_choice_is_better(monkeypatch):
-    """Of all choices, by definition: the longest section, then the bits, then the names."""
+    """The best of all choices, by definition: the longest section, then the bits, then the names."""
     rng = np.random.default_rng(1)
     register = DELAYS["ecp5"].register
     for _ in range(30):
@@ -104,7 +104,7 @@ def test_sections_of_a_netlist():
 
 
 def test_sections_of_decoders_and_casts():
-    """What each lane is told is copied between two registers; the sum is in no other section."""
+    """The signals of each lane are copied between two registers. No other section contains the sum."""
     delays, bits = sections(decoder_config("e2m1", block_size=2), "ecp5")
     assert tuple(delays) == ("input", "scale", "read", "sum", "shifted", "output") and delays["input"] == 0
     assert all(delays[place] > 0 for place in ("scale", "sum", "output")) and bits["input"] == 2 * 4 + 8 + 1

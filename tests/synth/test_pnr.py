@@ -270,7 +270,7 @@ def test_a_report_is_read(monkeypatch, tmp_path):
     ],
 )
 def test_a_report_without_an_fmax_is_an_error(monkeypatch, tmp_path, body):
-    (tmp_path / "report.json").write_text(json.dumps(REPORT))  # that of another run
+    (tmp_path / "report.json").write_text(json.dumps(REPORT))  # the report of another run
     with pytest.raises(ToolError, match="^nextpnr-ecp5 reported no Fmax"):
         planted(monkeypatch, tmp_path, body)
 

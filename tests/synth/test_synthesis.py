@@ -1,4 +1,4 @@
-"""Synthesis of whole converters: what is asked of Yosys, how often, and what is kept."""
+"""Synthesis of whole converters: commands to Yosys, their number, and cached results."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_what_is_synthesised(fake, cache):
     )
     assert (found.config, found.target, found.yosys) == (CONFIG, "lut6", synthesis.yosys_version())
     assert len(list((cache / "synth").iterdir())) == 4  # each kept by itself
-    assert not list(cache.rglob("netlist.json"))  # large, and made again by the script beside it
+    assert not list(cache.rglob("netlist.json"))  # it is large, and the script next to it makes it again
     assert synth(converter_config("int8"), "lut6", stages=False).stages == {} and len(fake.tops) == 5
     assert json.loads(json.dumps(found.to_dict()))["whole"]["luts"] == 1
 
@@ -110,7 +110,7 @@ def test_a_failure_is_not_kept(fake, cache):
     fake.fails = True
     with pytest.raises(ToolError, match="planted"):
         synth(CONFIG, "lut6")
-    assert len(list((cache / "synth").iterdir())) == 2  # what was done before is; half a result is not
+    assert len(list((cache / "synth").iterdir())) == 2  # results before it are kept; half a result is not
     fake.fails = False
     found = synth(CONFIG, "lut6")
     assert (found.whole.luts, {name: part.luts for name, part in found.stages.items()}) == (
@@ -169,7 +169,7 @@ def test_table(fake):
 
 
 def test_table_of_different_kinds(fake):
-    """One set of columns; and the paper's figures beside what they are figures of."""
+    """One set of columns, with the paper's figures in the rows of its formats."""
     configs = [
         CONFIG,
         converter_config("e2m1", source="fp16"),

@@ -1,4 +1,4 @@
-"""Yosys in a child process: what it makes is counted, and what it does not make is an error."""
+"""Yosys in a child process: its netlists are counted, and a missing netlist is an error."""
 
 from __future__ import annotations
 
