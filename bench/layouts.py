@@ -20,6 +20,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -36,7 +37,9 @@ from mxcast.spec.layouts.catalogue import LAYOUTS, Layout
 from mxcast.spec.profiles.layouts import library_profile
 from mxcast.tensors.containers.containers import read, written
 from mxcast.tensors.containers.native_types import NATIVE, dialect_of
-from mxcast.tensors.convert.repacking import dequantize_layout, quantize_layout, repack_file
+from mxcast.tensors.convert.files import quantize_file
+from mxcast.tensors.convert.options import ConvertOptions
+from mxcast.tensors.convert.repacking import convert_file
 from mxcast.tensors.layouts.library_metadata import remarks
 from mxcast.tensors.layouts.own_metadata import widest_first
 
@@ -76,19 +79,19 @@ def partner_of(layout: Layout) -> Layout:
     return next((one for one in others if (one.block, one.convention, one.axis) == fields), layout)
 
 
-def own(path: Path, layout: Layout, tensor: str) -> dict:
-    """What a file does not say itself, for the functions that read it."""
+def own(path: Path, layout: Layout, tensor: str) -> ConvertOptions:
+    """The options to read a file, which a native container does not need."""
     if dialect_of(path):
-        return {"stored_as": None}
-    include = [tensor] if layout.scales is None else []
-    return {"stored_as": layout.dialect, "format": layout.block, "include": include}
+        return ConvertOptions()
+    include = (tensor,) if layout.scales is None else ()
+    return ConvertOptions(stored_as=layout.dialect, format=layout.block, include=include)
 
 
 def numbers_in(path: Path, layout: Layout, tensor: str) -> np.ndarray:
     """Those that are read here."""
     with tempfile.TemporaryDirectory() as folder:
         back = Path(folder) / "back.safetensors"
-        dequantize_layout(path, back, profile=profile_of(layout), **own(path, layout, tensor))
+        convert_file(path, back, replace(own(path, layout, tensor), profile=profile_of(layout)))
         return load_file(back)[tensor]
 
 
@@ -97,8 +100,8 @@ def there_and_back(path: Path, layout: Layout, tensor: str) -> Path:
     partner = partner_of(layout)
     onward = path.with_name(f"onward{suffix_of(partner.dialect)}")
     back = path.with_name(f"back{path.suffix}")
-    repack_file(path, onward, partner.dialect, **own(path, layout, tensor))
-    repack_file(onward, back, layout.dialect, **own(onward, partner, tensor))
+    convert_file(path, onward, replace(own(path, layout, tensor), layout=partner.dialect))
+    convert_file(onward, back, replace(own(onward, partner, tensor), layout=layout.dialect))
     return back
 
 
@@ -118,7 +121,7 @@ def outcome(layout: Layout, library: Library) -> dict[str, object]:
         folder, suffix = Path(name), suffix_of(layout.dialect)
         ours, theirs = folder / f"ours{suffix}", folder / f"theirs{suffix}"
         save_file({tensor: x}, folder / "x.safetensors")
-        quantize_layout(folder / "x.safetensors", ours, layout.block, profile_of(layout), layout=layout.dialect)
+        quantize_file(folder / "x.safetensors", ours, layout.block, profile_of(layout), layout=layout.dialect)
         there = library.read(ours)
         found: dict[str, object] = {
             "library": library.distribution,

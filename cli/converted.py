@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..tensors.checkpoint.checkpoints import ConvertedCheckpoint
     from ..tensors.convert.files import DequantizedFile
     from ..tensors.convert.not_finite import NotFinite
-    from ..tensors.convert.repacking import RepackedFile
+    from ..tensors.convert.repacking import ConvertedFile
 
 SHOWN = 8
 """Tensors with results that are NaN or Inf and are named."""
@@ -73,7 +73,7 @@ def shards_written(report: ConvertedCheckpoint, output: Output) -> None:
     output.document(report.to_dict())
 
 
-def file_written(report: DequantizedFile | RepackedFile, target: Path, output: Output) -> None:
+def file_written(report: DequantizedFile | ConvertedFile, target: Path, output: Output) -> None:
     """Say what was written."""
     output.table(
         [{"tensor": one_line(name), "shape": " x ".join(map(str, shape))} for name, shape in report.tensors.items()]

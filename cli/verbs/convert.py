@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,7 +18,9 @@ from ..text import one_line
 if TYPE_CHECKING:
     from ...tensors.checkpoint.shard_jobs import Run
     from ...tensors.convert.files import DequantizedFile
-    from ...tensors.convert.repacking import RepackedFile
+    from ...tensors.convert.options import ConvertOptions, Execution
+    from ...tensors.convert.repacking import ConvertedFile
+    from ...tensors.layouts.experts import Experts
     from ...tensors.unrecognised.named_arrays import NamedArrays
 
 Source = Annotated[Path, typer.Argument(metavar="IN", show_default=False)]
@@ -132,57 +132,35 @@ def quantize(
     """
     output = Output(json, quiet, verbose)
     from ...tensors.containers.native_types import dialect_of
+    from ...tensors.convert.options import Execution, QuantizeOptions
 
     usage = f"quantize {source} {target} --format {{}}"
     run = _run(source, scheduler, jobs)
     layout = layout if run is not None else layout or dialect_of(target)
     usual = _of_library(layout, format, config) if profile is None else None
     numerics, named = _rules(usage, format, profile or usual, set, config, output)
+    options = QuantizeOptions(
+        numerics=numerics,
+        profile=named,
+        layout=layout,
+        pad=pad,
+        seed=seed,
+        include=tuple(include or ()),
+        exclude=tuple(exclude or ()),
+        is_transposed=transposed,
+    )
     if run is not None:
         from ...tensors.checkpoint.checkpoints import quantize_checkpoint
 
         with output.progress(f"quantizing {source.name}") as progress, resumable(target):
-            made = quantize_checkpoint(
-                source,
-                target,
-                numerics,
-                named,
-                layout=layout,
-                pad=pad,
-                seed=seed,
-                include=include or (),
-                exclude=exclude or (),
-                is_transposed=transposed,
-                run=run,
-                progress=progress,
-            )
+            made = quantize_checkpoint(source, target, options, run=run, progress=progress)
         _say_profile(usual, layout, output)
         shards_written(made, output)
         return
-    if layout is None:
-        from ...tensors.convert.files import quantize_file as quantized
-    else:
-        from ...tensors.convert.repacking import quantize_layout
+    from ...tensors.convert.files import quantize_with
 
-        quantized = partial(quantize_layout, layout=layout)
-    opened: AbstractContextManager[Path] = nullcontext(source)
-    if transposed:
-        from ...tensors.convert.transposing import transposed as swapped
-
-        opened = swapped(source, target, include or (), exclude or ())
-    with output.progress(f"quantizing {source.name}") as progress, opened as numbers:
-        report = quantized(
-            numbers,
-            target,
-            numerics,
-            named,
-            pad=pad,
-            jobs=jobs,
-            seed=seed,
-            include=include or (),
-            exclude=exclude or (),
-            progress=progress,
-        )
+    with output.progress(f"quantizing {source.name}") as progress:
+        report = quantize_with(source, target, options, Execution(jobs=jobs, progress=progress))
     _say_profile(usual, layout, output)
     rows = [quantized_row(one_line(t.name), " x ".join(map(str, t.shape)), t.statistics) for t in report.tensors]
     if len(rows) > 1:
@@ -250,56 +228,19 @@ def dequantize(
     and in their shapes; or a folder with the shards of a model.
     """
     output = Output(json, quiet, verbose)
-    given: dict[str, object] = {"--format": format, "--profile": profile, "--include": include, "--exclude": exclude}
-    given |= {"--experts": experts, "--transposed": transposed}
-    named = _named(names, read)
-    run = _run(source, scheduler, jobs)
-    if run is not None:
-        _converted_folder(
-            source,
-            target,
-            None,
-            run,
-            output,
-            stored_as=stored_as,
-            format=format,
-            profile=profile,
-            include=include or (),
-            exclude=exclude or (),
-            experts=experts,
-            is_transposed=transposed,
-            named=named,
-        )
-        return
-    from ...tensors.convert.quantized_source import says_layout
+    from ...tensors.convert.options import ConvertOptions
 
-    with output.progress(f"dequantizing {source.name}") as progress:
-        report: DequantizedFile | RepackedFile
-        if stored_as is None and named is None and not says_layout(source):
-            for option, value in given.items():
-                if value:
-                    raise ValueError(f"{option} is for a file in the layout of a library: --from names it")
-            from ...tensors.convert.files import dequantize_file
-
-            report = dequantize_file(source, target, jobs=jobs, progress=progress)
-        else:
-            from ...tensors.convert.repacking import dequantize_layout
-
-            report = dequantize_layout(
-                source,
-                target,
-                stored_as,
-                format=format,
-                profile=profile,
-                include=include or (),
-                exclude=exclude or (),
-                experts=experts,
-                is_transposed=transposed,
-                named=named,
-                jobs=jobs,
-                progress=progress,
-            )
-    file_written(report, target, output)
+    options = ConvertOptions(
+        stored_as=stored_as,
+        format=format,
+        profile=profile,
+        include=tuple(include or ()),
+        exclude=tuple(exclude or ()),
+        experts=_arrangement(experts),
+        is_transposed=transposed,
+        named=_named(names, read),
+    )
+    _convert(source, target, options, scheduler, jobs, output)
 
 
 def convert(
@@ -335,42 +276,69 @@ def convert(
     folder with the shards of a model; OUT is a new one then.
     """
     output = Output(json, quiet, verbose)
-    named = _named(names, read)
-    run = _run(source, scheduler, jobs)
-    if run is not None:
-        _converted_folder(
-            source,
-            target,
-            layout,
-            run,
-            output,
-            stored_as=stored_as,
-            format=format,
-            include=include or (),
-            exclude=exclude or (),
-            experts=experts,
-            block=to,
-            named=named,
-        )
-        return
-    from ...tensors.convert.repacking import repack_file
+    from ...tensors.convert.options import ConvertOptions
 
-    with output.progress(f"converting {source.name}") as progress:
-        report = repack_file(
-            source,
-            target,
-            layout,
-            stored_as=stored_as,
-            format=format,
-            include=include or (),
-            exclude=exclude or (),
-            experts=experts,
-            block=to,
-            named=named,
-            jobs=jobs,
-            progress=progress,
-        )
-    file_written(report, target, output)
+    options = ConvertOptions(
+        layout=layout,
+        stored_as=stored_as,
+        format=format,
+        include=tuple(include or ()),
+        exclude=tuple(exclude or ()),
+        experts=_arrangement(experts),
+        block=to,
+        named=_named(names, read),
+    )
+    _convert(source, target, options, scheduler, jobs, output)
+
+
+def _convert(
+    source: Path, target: Path, options: ConvertOptions, scheduler: str | None, jobs: int, output: Output
+) -> None:
+    """Convert or dequantize a file or a folder."""
+    from ...tensors.checkpoint.checkpoints import convert_checkpoint
+    from ...tensors.convert.options import Execution
+
+    title = f"{'dequantizing' if options.layout is None else 'converting'} {source.name}"
+    run = _run(source, scheduler, jobs)
+    if run is None:
+        with output.progress(title) as progress:
+            report = _convert_file(source, target, options, Execution(jobs=jobs, progress=progress))
+        file_written(report, target, output)
+        return
+    with output.progress(title) as progress, resumable(target):
+        shards = convert_checkpoint(source, target, options, run=run, progress=progress)
+    shards_written(shards, output)
+
+
+def _convert_file(
+    source: Path, target: Path, options: ConvertOptions, execution: Execution
+) -> DequantizedFile | ConvertedFile:
+    """Convert or dequantize a file; one that `quantize` wrote is dequantized by its own rules."""
+    from ...tensors.convert.files import dequantize_file
+    from ...tensors.convert.quantized_source import says_layout
+    from ...tensors.convert.repacking import convert_file
+
+    is_given = options.layout is not None or options.stored_as is not None or options.named is not None
+    if is_given or says_layout(source):
+        return convert_file(source, target, options, execution)
+    given = {
+        "--format": options.format,
+        "--profile": options.profile,
+        "--include": options.include,
+        "--exclude": options.exclude,
+        "--experts": options.experts,
+        "--transposed": options.is_transposed,
+    }
+    for option in (option for option, value in given.items() if value):
+        raise ValueError(f"{option} is for a file in the layout of a library: --from names it")
+    return dequantize_file(source, target, jobs=execution.jobs, progress=execution.progress)
+
+
+def _arrangement(text: str | None) -> Experts | None:
+    """The arrangement of experts that an option names."""
+    from ...tensors.layouts.experts import Experts
+
+    return None if text is None else Experts.named("arrangement of experts", text)
 
 
 def _named(names: str | None, read: str | None) -> NamedArrays | None:
@@ -389,11 +357,3 @@ def _run(source: Path, scheduler: str | None, jobs: int) -> Run | None:
     from ...tensors.checkpoint.shard_jobs import locally, on_cluster
 
     return locally(jobs) if scheduler is None else on_cluster(scheduler)
-
-
-def _converted_folder(source: Path, target: Path, layout: str | None, run: Run, output: Output, **options: Any) -> None:
-    from ...tensors.checkpoint.checkpoints import convert_checkpoint
-
-    with output.progress(f"converting {source.name}") as progress, resumable(target):
-        report = convert_checkpoint(source, target, layout, run=run, progress=progress, **options)
-    shards_written(report, output)

@@ -10,46 +10,43 @@ from __future__ import annotations
 import glob
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from ...host.cache import sources
 from ...host.files import replaced, write_whole
-from ...spec import LAYOUTS, BlockFormat, Encode, Nvfp4Encode, layout_named
-from ...spec.catalogue import known_name
-from ...spec.layouts.scaled import SCALED_LAYOUTS, AnyLayout
+from ...spec import layout_named
+from ...spec.layouts.scaled import AnyLayout
 from ..containers.containers import READERS, read
 from ..convert.bridging import OtherBlock
-from ..convert.files import asked_for, quantizable
+from ..convert.options import ConvertOptions, Progress, QuantizeOptions
 from ..convert.quantized_source import QuantizedSource, arrays_of
 from ..convert.repacking import layouts_after
-from ..layouts.experts import Experts, has_experts
+from ..convert.selection import asked_for, quantizable
+from ..layouts.experts import has_experts
 from ..layouts.own_metadata import KEY, about
 from ..unrecognised.arrays import check_numbers
-from ..unrecognised.named_arrays import NamedArrays
 from .config_writers import configured
 from .model_config import CONFIG, HF_QUANT_CONFIG, groups_in
 from .model_folder import INDEX, Checkpoint
-from .shard_jobs import Job, Run
+from .shard_jobs import Job, Report, Run
 from .unfinished_model import UnfinishedModel
 
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".npz", ".h5", ".msgpack")
 """Suffixes of files with weights, which are not copied beside the shards."""
-Progress = Callable[[int, int], None] | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConvertedCheckpoint:
-    """The outcome: the report of each shard, as `QuantizedFile` and `RepackedFile` have it; the names of the shards
+    """The outcome: the report of each shard, as `QuantizedFile` and `ConvertedFile` have it; the names of the shards
     that an earlier command had completed (``kept``), and of those that this one resumed; and the names of the files of
     the model that are not in the new folder (``left_out``).
     """
 
     path: Path
     layout: str | None
-    shards: dict[str, dict]
+    shards: dict[str, Report]
     kept: tuple[str, ...]
     resumed: tuple[str, ...]
     left_out: tuple[str, ...]
@@ -59,174 +56,147 @@ class ConvertedCheckpoint:
         return {"path": str(self.path), "layout": self.layout, "shards": self.shards, **names}
 
 
-def quantize_checkpoint(
-    source: Path | str,
-    target: Path | str,
-    numerics: Encode | Nvfp4Encode,
-    profile: str | None = None,
-    *,
-    layout: str | None = None,
-    pad: bool = False,
-    seed: int = 0,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    is_transposed: bool = False,
-    run: Run,
-    progress: Progress = None,
-) -> ConvertedCheckpoint:
-    """Quantize the tensors of a model in a folder, as `files.quantize_file` or, with ``layout``,
-    `repacking.quantize_layout` do those of a file. ``run`` says who does the jobs; no byte depends on it.
+@dataclass(frozen=True, kw_only=True)
+class _Plan:
+    """The jobs of a conversion, and the tensors that the configuration of the new model describes."""
 
-    Raises their errors, and those of `Checkpoint`. ``target`` must be new, or left unfinished by the same command.
+    jobs: Sequence[Job]
+    layout: str | None
+    placed: Mapping[str, AnyLayout]
+    """The layouts of the quantized tensors of the new model."""
+    arrays: Collection[str]
+    """The arrays that are quantized before or after the conversion."""
+    numbers: Sequence[str] = ()
+    """The tensors that become numbers."""
+
+
+def quantize_checkpoint(
+    source: Path, target: Path, options: QuantizeOptions, *, run: Run, progress: Progress = None
+) -> ConvertedCheckpoint:
+    """Quantize the tensors of a model in a folder, as `files.quantize_with` quantizes those of a file. ``run`` runs the
+    jobs; no byte depends on it.
+
+    Raises the errors of `files.quantize_with` and `Checkpoint`. ``target`` must be new, or left unfinished by the same
+    command.
     """
-    opened, target = Checkpoint(Path(source)), Path(target)
-    of = None if layout is None else layout_named(known_name("layout", layout, LAYOUTS), numerics.block)
+    opened = Checkpoint(source)
     if opened.is_ours:
         raise ValueError(f"{source} has been quantized by mxcast already")
     if (groups := groups_in(opened.folder)) and groups.layouts:
         words = " and ".join(dict.fromkeys(one.name for one in groups.layouts))
         raise ValueError(f"{source} has weights in the layout {words} already")
-    chosen = quantizable(
-        opened.folder, opened.contents, numerics.block_size, pad, asked_for(opened.contents, include, exclude)
-    )
+    layout = None if options.layout is None else layout_named(options.layout, options.numerics.block)
+    asked = asked_for(opened.contents, options.include, options.exclude)
+    chosen = quantizable(opened.folder, opened.contents, options.numerics.block_size, options.pad, asked)
     check_numbers(opened.folder, opened.contents.tensors, chosen)
     jobs = []
     for shard, contents in opened.shards.items():
         names = [name for name in contents.tensors if name in chosen]
-        options = {"numerics": numerics.to_dict(), "profile": profile, "pad": pad, "seed": seed, "layout": layout}
-        options["is_transposed"] = is_transposed and any(len(chosen[name].shape) == 3 for name in names)
-        jobs.append(_job(opened, target, shard, "quantize" if names else "copy", include=_exactly(names), **options))
-    placed = {} if of is None else dict.fromkeys(chosen, of)
-    return _made(opened, target, jobs, layout, placed, set(chosen), run, progress)
+        is_transposed = options.is_transposed and any(len(chosen[name].shape) == 3 for name in names)
+        own = replace(options, include=_exactly(names), exclude=(), is_transposed=is_transposed)
+        jobs.append(_job(opened, target, shard, own if names else None))
+    placed = {} if layout is None else dict.fromkeys(chosen, layout)
+    return _made(opened, target, _Plan(jobs=jobs, layout=options.layout, placed=placed, arrays=chosen), run, progress)
 
 
 def convert_checkpoint(
-    source: Path | str,
-    target: Path | str,
-    layout: str | None,
-    *,
-    stored_as: str | None = None,
-    format: str | BlockFormat | None = None,
-    profile: str | None = None,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    experts: str | None = None,
-    block: str | None = None,
-    is_transposed: bool = False,
-    named: NamedArrays | None = None,
-    run: Run,
-    progress: Progress = None,
+    source: Path, target: Path, options: ConvertOptions, *, run: Run, progress: Progress = None
 ) -> ConvertedCheckpoint:
-    """Convert the quantized tensors of a model in a folder, as `repacking.repack_file` does those of a file, or without
-    a ``layout`` `repacking.dequantize_layout`. Where its configuration says how they are stored, ``stored_as`` and
-    ``format`` are not needed. Raises the errors of `quantize_checkpoint`.
+    """Convert the quantized tensors of a model in a folder, as `repacking.convert_file` converts those of a file. If
+    its configuration says how they are stored, ``stored_as`` and ``format`` are not needed. Raises the errors of
+    `quantize_checkpoint`.
     """
-    opened, target = Checkpoint(Path(source)), Path(target)
-    layout = None if layout is None else known_name("layout", layout, LAYOUTS | SCALED_LAYOUTS)
-    how = None if experts is None else Experts.named("arrangement of experts", experts)
-    if how is not None and not has_experts(opened.contents.tensors, how):
-        raise ValueError(f"{source} has no experts that can be {how}")
-    jobs: list[Job] = []
-    numbers: list[str] = []
-    if opened.is_ours:
-        if layout is None and (profile or include or exclude or experts or is_transposed):
-            raise ValueError(f"{source} was written by mxcast quantize: it is dequantized as a whole, by its own rules")
-        chosen, blocks = _of_ours(opened, stored_as, format, asked_for(opened.contents, include, exclude))
-        for shard, names in chosen.items():
-            verb = "copy" if not names else "dequantize" if layout is None else "convert"
-            chosen_here = {"include": _exactly(names), "experts": _where(how, names), "block": block}
-            jobs.append(_job(opened, target, shard, verb, layout=layout, **chosen_here))
-        parts = {name for names in chosen.values() for name in names}
-        to = blocks[0] if block is None else OtherBlock.named(block).of(blocks[0]) or blocks[0]
-        placed: dict[str, AnyLayout] = {} if layout is None else dict.fromkeys(sorted(parts), layout_named(layout, to))
-    else:
-        found = QuantizedSource(opened.folder, stored_as, format, include, exclude, opened.contents, named)
-        given = format.name if isinstance(format, BlockFormat) else format
-        patterns = {"stored_as": stored_as, "format": given, "include": [*include], "exclude": [*exclude]}
-        texts = None if named is None else [named.names, named.reads]
-        for shard, names in opened.arrays.items():
-            where = {"experts": _where(how, names), "is_transposed": is_transposed, "block": block, "named": texts}
-            jobs.append(_job(opened, target, shard, "repack", layout=layout, profile=profile, **patterns, **where))
-        parts = set(opened.contents.tensors) - set(found.copied) | arrays_of(found.kept)
-        placed = found.kept | ({} if layout is None else layouts_after(found, layout, how, block))
-        if layout is None:
-            numbers = found.names
-    return _made(opened, target, jobs, layout, placed, parts, run, progress, numbers)
+    opened = Checkpoint(source)
+    if options.experts is not None and not has_experts(opened.contents.tensors, options.experts):
+        raise ValueError(f"{source} has no experts that can be {options.experts}")
+    plan = _plan_of_ours(opened, target, options) if opened.is_ours else _plan_of_layouts(opened, target, options)
+    return _made(opened, target, plan, run, progress)
 
 
-def _where(how: Experts | None, names: Sequence[str]) -> str | None:
-    """How experts are arranged in a shard, which may have none."""
-    return str(how) if how is not None and has_experts(names, how) else None
-
-
-def _of_ours(
-    opened: Checkpoint, stored_as: str | None, format: str | BlockFormat | None, asked: set[str]
-) -> tuple[dict[str, list[str]], list[BlockFormat]]:
-    """The quantized tensors of each shard, and their block formats."""
-    if stored_as is not None or format is not None:
+def _plan_of_ours(opened: Checkpoint, target: Path, options: ConvertOptions) -> _Plan:
+    """The conversion of a model that mxcast quantized."""
+    if options.layout is None and options != ConvertOptions(stored_as=options.stored_as, format=options.format):
+        raise ValueError(
+            f"{opened.folder} was written by mxcast quantize: it is dequantized as a whole, by its own rules"
+        )
+    if options.stored_as is not None or options.format is not None:
         raise ValueError(f"{opened.folder} was written by mxcast quantize: it says itself how it is stored")
-    found: dict[str, list[str]] = {}
+    asked = asked_for(opened.contents, options.include, options.exclude)
+    chosen: dict[str, list[str]] = {}
     blocks = []
     for shard, contents in opened.shards.items():
-        found[shard] = []
+        chosen[shard] = []
         if KEY in contents.metadata:
             numerics, shapes = about(opened.folder / shard, contents)
-            found[shard] = [name for name in shapes if name in asked]
+            chosen[shard] = [name for name in shapes if name in asked]
             blocks.append(numerics.block)
-    if not any(found.values()):
+    if not any(chosen.values()):
         raise ValueError(f"the patterns of names leave no tensor of {opened.folder} to convert")
-    return found, blocks
+    jobs = []
+    for shard, names in chosen.items():
+        own = replace(_for_shard(options, names), include=_exactly(names), exclude=())
+        jobs.append(_job(opened, target, shard, own if names else None))
+    arrays = {name for names in chosen.values() for name in names}
+    placed: dict[str, AnyLayout] = {}
+    if options.layout is not None:
+        block = blocks[0] if options.block is None else OtherBlock.named(options.block).of(blocks[0]) or blocks[0]
+        placed = dict.fromkeys(sorted(arrays), layout_named(options.layout, block))
+    return _Plan(jobs=jobs, layout=options.layout, placed=placed, arrays=arrays)
 
 
-def _exactly(names: Sequence[str]) -> list[str]:
-    """Patterns that these names match, and no others."""
-    return [glob.escape(name) for name in names]
+def _plan_of_layouts(opened: Checkpoint, target: Path, options: ConvertOptions) -> _Plan:
+    """The conversion of a model in the layouts of a library."""
+    found = QuantizedSource(opened.folder, options, opened.contents)
+    jobs = [_job(opened, target, shard, _for_shard(options, names)) for shard, names in opened.arrays.items()]
+    return _Plan(
+        jobs=jobs,
+        layout=options.layout,
+        placed=found.kept | layouts_after(found, options),
+        arrays=set(opened.contents.tensors) - set(found.copied) | arrays_of(found.kept),
+        numbers=found.names if options.layout is None else (),
+    )
 
 
-def _job(opened: Checkpoint, target: Path, shard: str, verb: str, **options: Any) -> Job:
-    folders = {"source": str(opened.folder.resolve()), "target": str(target.resolve())}
-    return Job(**folders, shard=shard, verb=verb, options=options)
+def _for_shard(options: ConvertOptions, names: Sequence[str]) -> ConvertOptions:
+    """The options of a shard with these tensors, which may have no experts."""
+    return options if options.experts and has_experts(names, options.experts) else replace(options, experts=None)
 
 
-def _made(
-    opened: Checkpoint,
-    target: Path,
-    jobs: Sequence[Job],
-    layout: str | None,
-    placed: Mapping[str, AnyLayout],
-    parts: set[str],
-    run: Run,
-    progress: Progress,
-    numbers: Sequence[str] = (),
-) -> ConvertedCheckpoint:
-    """Do the jobs that are not done, and write the other files. ``placed`` has the layouts of the tensors that are
-    quantized in the new model, ``parts`` the arrays that were quantized or become so, ``numbers`` the tensors that
-    become numbers.
-    """
+def _exactly(names: Sequence[str]) -> tuple[str, ...]:
+    """Patterns that match these names alone."""
+    return tuple(map(glob.escape, names))
+
+
+def _job(opened: Checkpoint, target: Path, shard: str, options: QuantizeOptions | ConvertOptions | None) -> Job:
+    return Job(source=str(opened.folder.resolve()), target=str(target.resolve()), shard=shard, options=options)
+
+
+def _made(opened: Checkpoint, target: Path, plan: _Plan, run: Run, progress: Progress) -> ConvertedCheckpoint:
+    """Run the jobs that are not done, and write the other files."""
     plain = [
         name
         for name, one in opened.contents.tensors.items()
-        if name not in parts and name.endswith(".weight") and len(one.shape) > 1
+        if name not in plan.arrays and name.endswith(".weight") and len(one.shape) > 1
     ]
-    others = [name.removesuffix(".weight") for name in sorted([*plain, *numbers])]
-    documents = {name: one for name, one in configured(opened.folder, placed, others).items() if one}
+    others = [name.removesuffix(".weight") for name in sorted([*plain, *plan.numbers])]
+    documents = {name: one for name, one in configured(opened.folder, plan.placed, others).items() if one}
     if target.suffix in READERS:
         raise ValueError(f"what {opened.folder} becomes is a folder, not {target}")
     if target.exists() and target.samefile(opened.folder):
         raise ValueError(f"{opened.folder} and {target} are the same folder")
     copied, left_out = _others(opened, target)
     index = [INDEX] if opened.has_index else []
-    unfinished = UnfinishedModel(target, _identity(opened, jobs), [job.shard for job in jobs])
+    unfinished = UnfinishedModel(target, _identity(opened, plan.jobs), [job.shard for job in plan.jobs])
     with unfinished.claimed([*opened.shards, *copied, *documents, *index]):
-        known = {job.shard: unfinished.report(job.shard) for job in jobs}
+        known = {job.shard: unfinished.report(job.shard) for job in plan.jobs}
         done = {shard: report for shard, report in known.items() if report is not None}
-        kept, waiting = tuple(done), [job for job in jobs if job.shard not in done]
+        kept, waiting = tuple(done), [job for job in plan.jobs if job.shard not in done]
         begun = tuple(job.shard for job in waiting if unfinished.is_begun(job.shard))
         for job, report in run([replace(job, unfinished=str(unfinished.folder(job.shard))) for job in waiting]):
             unfinished.keep(job.shard, report)
             done[job.shard] = report
             if progress:
-                progress(len(done), len(jobs))
+                progress(len(done), len(plan.jobs))
         for name in copied:
             with replaced(target / name) as file, open(opened.folder / name, "rb") as original:
                 shutil.copyfileobj(original, file)
@@ -236,7 +206,7 @@ def _made(
             write_whole(target / INDEX, json.dumps(_index(target, opened), indent=2) + "\n")
     return ConvertedCheckpoint(
         path=target,
-        layout=layout,
+        layout=plan.layout,
         shards={shard: done[shard] for shard in sorted(done)},
         kept=kept,
         resumed=begun,

@@ -24,14 +24,12 @@ class OtherBlock:
     only: str | None = None
 
     @classmethod
-    def named(cls, text: str | BlockFormat) -> OtherBlock:
+    def named(cls, text: str) -> OtherBlock:
         """The block format of a name, or after ``=`` in one as ``fp8_e4m3=mxfp8_e4m3``. Raises ValueError for others.
 
         >>> OtherBlock.named("fp8_e4m3=e4m3").only
         'fp8_e4m3'
         """
-        if isinstance(text, BlockFormat):
-            return cls(text)
         only, equals, name = text.rpartition("=")
         only = only if only.startswith("fp8_") or not equals else block_format(only).name
         return cls(block_format(name), only if equals else None)

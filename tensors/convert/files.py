@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from fnmatch import fnmatchcase
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from operator import add, attrgetter
 from pathlib import Path
@@ -13,23 +12,25 @@ from typing import Unpack
 
 import numpy as np
 
+from ...host.files import named
+from ...host.unfinished import work_folder
 from ...models import Quantized, Statistics
 from ...models.arrays.parallel import checked_jobs, in_order
 from ...models.arrays.source import FORMATS
-from ...spec import FP32, BlockFormat, BlockOperation, Encode, EncodeFields, Nvfp4Encode, profile_of
+from ...spec import FP32, BlockFormat, BlockOperation, Encode, EncodeFields, Nvfp4Encode, layout_named, profile_of
 from ...spec import encoding as resolve
-from ...spec.catalogue import cut, excerpt
-from ..containers.containers import Writer, read, written
-from ..containers.contents import CONVERTED, NAMES, Contents, Stored
+from ..containers.containers import read, written
+from ..containers.contents import CONVERTED
 from ..layouts.own_metadata import KEY, about, described, layout_of, part_layout, part_names, stored_parts
 from ..unrecognised.arrays import check_numbers
 from .not_finite import NotFinite
+from .options import PLAIN, ConvertOptions, Execution, Progress, QuantizeOptions
+from .quantized_source import QuantizedSource
+from .repacking import convert_tensors
+from .selection import CONTAINERS, SOURCES, asked_for, check_ends, check_types, quantizable
 from .tile_conversion import dequantize_tile, largest_magnitude, quantize_tile
-from .tiles import CHUNK, Tile, float_blocks, tiles
-
-SOURCES = (".npy", ".npz", ".safetensors")
-"""Files of numbers that are quantized."""
-Progress = Callable[[int, int], None] | None
+from .tiles import Tile, copy, float_blocks, tiles
+from .transposing import transposed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,33 +99,72 @@ def quantize_file(
     format: str | BlockFormat | Encode | Nvfp4Encode,
     profile: str | None = None,
     *,
+    layout: str | None = None,
     pad: bool = False,
     jobs: int = 1,
     seed: int = 0,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     progress: Progress = None,
-    unfinished: Path | None = None,
     **fields: Unpack[EncodeFields],
 ) -> QuantizedFile:
     """Quantize the F32, F16 and BF16 tensors of a file along their last axis; others and scalars are copied.
 
-    ``source`` is `.npy`, `.npz` or `.safetensors`, ``target`` `.safetensors` or `.npz`. `models.quantize` takes
-    the same format, profile and ``fields``; for NVFP4 and its relatives `models.quantize_nvfp4`. Codes keep the
-    tensor's name, scales are ``name.scales``, a scale of the tensor is ``name.tensor_scale``; a `.npz` with one tensor
-    holds ``codes``, ``scales`` and ``tensor_scale``. With ``pad`` zeros complete the last block of each row. ``jobs``
-    threads work on tiles of the tensors. ``include`` and ``exclude`` are patterns of names (`fnmatch`: ``*``, ``?``,
-    ``[...]``): a tensor is copied, whatever its type, if its name matches none of ``include``, where that has any, or
-    one of ``exclude``. ``seed`` is that of the random bits of stochastic rounding, which depend on nothing else.
-    ``progress`` is called with the elements done and the elements in all. ``unfinished`` is the folder from which
-    `containers.written` resumes.
+    `models.quantize` takes the same format, profile and ``fields``; for NVFP4 and its relatives
+    `models.quantize_nvfp4`. The other parameters are those of `QuantizeOptions` and `Execution`, and the errors are
+    those of `quantize_with`.
+    """
+    numerics = resolve(format, None if isinstance(format, BlockOperation) else profile, **fields)
+    options = QuantizeOptions(
+        numerics=numerics,
+        profile=profile,
+        layout=layout,
+        pad=pad,
+        seed=seed,
+        include=tuple(include),
+        exclude=tuple(exclude),
+    )
+    return quantize_with(Path(source), Path(target), options, Execution(jobs=jobs, progress=progress))
+
+
+def quantize_with(source: Path, target: Path, options: QuantizeOptions, execution: Execution = PLAIN) -> QuantizedFile:
+    """Quantize the tensors of a file.
+
+    ``source`` is `.npy`, `.npz` or `.safetensors`, ``target`` `.safetensors` or `.npz`. Codes keep the tensor's name,
+    scales are ``name.scales``, a scale of the tensor is ``name.tensor_scale``; a `.npz` with one tensor holds
+    ``codes``, ``scales`` and ``tensor_scale``. With a layout of a library ``target`` is `.safetensors`, `.gguf` or
+    `.onnx`, and the quantized tensors are on disk twice for a moment, in a folder next to it.
 
     Raises ValueError for other floating-point types, incomplete blocks, unknown names, patterns that no name matches
     and damaged files. ``target`` appears whole or not at all.
     """
-    source, target = Path(source), Path(target)
-    jobs = checked_jobs(jobs)
-    numerics = resolve(format, None if isinstance(format, BlockOperation) else profile, **fields)
+    if options.is_transposed:
+        with transposed(source, target, options, execution.unfinished) as made:
+            return quantize_with(made, target, replace(options, is_transposed=False), execution)
+    return (
+        _quantized(source, target, options, execution)
+        if options.layout is None
+        else _laid_out(source, target, options, execution)
+    )
+
+
+def _laid_out(source: Path, target: Path, options: QuantizeOptions, execution: Execution) -> QuantizedFile:
+    """Quantize to the layout of a library, through a temporary file in the layout of mxcast."""
+    check_ends(source, target, dict.fromkeys(SOURCES, CONTAINERS))
+    layout_named(str(options.layout), options.numerics.block)  # before the work is done
+    with named(target), work_folder(target, execution.unfinished, "codes") as (folder, of_codes):
+        made = folder / "codes.safetensors"
+        report = _quantized(source, made, options, replace(execution, unfinished=of_codes))
+        laid_out = ConvertOptions(layout=options.layout)
+        opened = QuantizedSource(made, laid_out)
+        opened.path = source  # which errors name
+        convert_tensors(opened, target, laid_out, replace(execution, progress=None))
+    return replace(report, path=target)
+
+
+def _quantized(source: Path, target: Path, options: QuantizeOptions, execution: Execution) -> QuantizedFile:
+    """Quantize to the layout of mxcast."""
+    jobs, numerics, seed = checked_jobs(execution.jobs), options.numerics, options.seed
     if len(numerics.block.shape) > 1:
         raise ValueError(f"files have blocks along one axis, not those of {numerics.block.name}")
     check_ends(source, target, dict.fromkeys(SOURCES, (".safetensors", ".npz")))
@@ -132,7 +172,8 @@ def quantize_file(
     if KEY in contents.metadata:
         raise ValueError(f"{source} has been quantized by mxcast already")
     size = numerics.block_size
-    chosen = quantizable(source, contents, size, pad, asked_for(contents, include, exclude))
+    asked = asked_for(contents, options.include, options.exclude)
+    chosen = quantizable(source, contents, size, options.pad, asked)
     check_numbers(source, contents.tensors, chosen)
     shapes = {name: stored.shape for name, stored in chosen.items()}
     for name, stored in chosen.items():
@@ -141,10 +182,10 @@ def quantize_file(
                 f"tensor {name!r} is {stored.dtype}, which the source {numerics.source.name} does not take"
             )
     copied = {name: stored for name, stored in contents.tensors.items() if name not in chosen}
-    _check_types(source, target, copied)
+    check_types(source, target, copied)
     description = described(
         numerics,
-        profile_of(numerics, profile),
+        profile_of(numerics, options.profile),
         {name: (stored.dtype, stored.shape) for name, stored in chosen.items()},
         {"seed": seed} if numerics.random_bits else {},
     )
@@ -157,7 +198,7 @@ def quantize_file(
             raise ValueError(f"tensor {taken!r} of {source} has the name that the scales of {name!r} need")
         made.update(zip(parts, part_layout(shapes[name], numerics)))
     numbers = {name: number for number, name in enumerate(chosen)}
-    with written(target, layout_of(made, copied), contents.metadata | description, unfinished) as write:
+    with written(target, layout_of(made, copied), contents.metadata | description, execution.unfinished) as write:
         copy(copied, write)
         lost = {name: Statistics(**(write.whole.get(parts[0]) or {})) for name, parts in parts_of.items()}
         left = {name: stored for name, stored in chosen.items() if parts_of[name][0] not in write.whole}
@@ -180,12 +221,14 @@ def quantize_file(
             if lost[name].elements == left[name].data.size:
                 write.finish(parts_of[name], asdict(lost[name]))
             done += statistics.elements
-            if progress:
-                progress(done, total)
+            if execution.progress:
+                execution.progress(done, total)
     reports = [
         QuantizedTensor(name=name, shape=shapes[name], statistics=statistics) for name, statistics in lost.items()
     ]
-    return QuantizedFile(path=target, numerics=numerics, profile=profile, tensors=tuple(reports), copied=tuple(copied))
+    return QuantizedFile(
+        path=target, numerics=numerics, profile=options.profile, tensors=tuple(reports), copied=tuple(copied)
+    )
 
 
 def dequantize_file(
@@ -209,7 +252,7 @@ def dequantize_file(
     if target.suffix == ".npy" and (len(shapes) != 1 or copied):
         count = len(shapes) + len(copied)
         raise ValueError(f"a .npy file holds one tensor, {source} has {count}: write a .safetensors file")
-    _check_types(source, target, copied)
+    check_types(source, target, copied)
     metadata = {key: text for key, text in contents.metadata.items() if key != KEY}
     layout = layout_of({name: ("F32", shape) for name, shape in shapes.items()}, copied)
     with written(target, layout, metadata, unfinished) as write:
@@ -263,75 +306,3 @@ def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], list[str]]:
         if stored.data.size
     }
     return found, [name for name in contents.tensors if name not in found]
-
-
-def check_ends(source: Path, target: Path, possible: dict[str, tuple[str, ...]]) -> None:
-    if source.suffix not in possible:
-        raise ValueError(f"{source} must be a {_one_of(possible)} file")
-    if target.suffix not in possible[source.suffix]:
-        raise ValueError(f"what {source} becomes is a {_one_of(possible[source.suffix])} file, not {target}")
-    if source.exists() and target.exists() and source.samefile(target):
-        raise ValueError(f"{source} and {target} are the same file")
-
-
-def _one_of(suffixes: Iterable[str]) -> str:
-    *most, last = suffixes
-    return f"{', '.join(most)} or {last}" if most else last
-
-
-def _check_types(source: Path, target: Path, copied: Mapping[str, Stored]) -> None:
-    """Raise ValueError for a tensor that is to be copied and has a type that NumPy or `.safetensors` does not have."""
-    foreign = next((name for name, stored in copied.items() if stored.dtype not in NAMES.values()), None)
-    if foreign is not None and ".npz" in (source.suffix, target.suffix):
-        raise ValueError(
-            f"tensor {foreign!r} of {source} is {cut(copied[foreign].dtype)}, which a {target.suffix} file cannot hold"
-        )
-
-
-def asked_for(contents: Contents, include: Sequence[str], exclude: Sequence[str]) -> set[str]:
-    """The names that the patterns choose. Raises ValueError for a pattern that no name matches."""
-    for pattern in (*include, *exclude):
-        if not any(fnmatchcase(name, pattern) for name in contents.tensors):
-            raise ValueError(f"no tensor has a name that matches {excerpt(pattern)}")
-    return {
-        name
-        for name in contents.tensors
-        if (not include or any(fnmatchcase(name, pattern) for pattern in include))
-        and not any(fnmatchcase(name, pattern) for pattern in exclude)
-    }
-
-
-def quantizable(
-    path: Path, contents: Contents, size: int, pad: bool, asked_for: Container[str] | None = None
-) -> dict[str, Stored]:
-    """The tensors of a file that are quantized, checked: those that are ``asked_for``, or all."""
-    accepted = ", ".join(CONVERTED).replace(", BF16", " and BF16")
-    of_names = {name: t for name, t in contents.tensors.items() if asked_for is None or name in asked_for}
-    chosen = {name: t for name, t in of_names.items() if t.shape and t.dtype.startswith(("F", "BF"))}
-    for name, stored in chosen.items():
-        if stored.dtype not in CONVERTED:
-            raise ValueError(f"tensor {name!r} is {stored.dtype}: mxcast converts {accepted}")
-        if stored.data.size and stored.shape[-1] % size and not pad:
-            raise ValueError(
-                f"tensor {name!r} of shape {stored.shape} must have a last axis that is a multiple of "
-                f"{size} long: --pad completes it with zeros"
-            )
-    if not contents.tensors:
-        raise ValueError(f"{path} has no tensors")
-    if not chosen:
-        if not of_names:
-            raise ValueError(f"the patterns of names leave no tensor of {path} to convert")
-        there = sorted({t.dtype + ("" if t.shape else " scalars") for t in of_names.values()})
-        raise ValueError(f"{path} has nothing to convert: mxcast converts {accepted}, not {', '.join(there)}")
-    return chosen
-
-
-def copy(copied: Mapping[str, Stored], write: Writer) -> None:
-    for name, stored in copied.items():
-        if name in write.whole:
-            continue
-        for start in range(0, stored.data.size, CHUNK):
-            part = stored.data[start : start + CHUNK]
-            write(name, start, part)
-            stored.release(start, part.size)
-        write.finish([name])

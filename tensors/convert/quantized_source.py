@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ...spec import BlockFormat
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout, layouts_of
 from ..containers.containers import read
 from ..containers.contents import Contents
 from ..containers.native_types import NATIVE, is_native
 from ..layouts.declarations import MARKS
-from ..layouts.given_layouts import GivenLayouts
 from ..layouts.library_metadata import layouts_said, marks_of
 from ..layouts.own_metadata import KEY, about, part_names
 from ..layouts.scaled_tensor import ScaledTensor
@@ -21,7 +19,9 @@ from ..layouts.stored_tensors import LaidTensor, OwnTensor, StoredTensor
 from ..unrecognised.arrays import NOT_READ, more_than_codes, unrecognised
 from ..unrecognised.named_arrays import NamedArrays
 from ..unrecognised.suggestions import suggestions
-from .files import asked_for
+from .given_layouts import GivenLayouts
+from .options import ConvertOptions
+from .selection import asked_for
 
 
 def says_layout(path: Path) -> bool:
@@ -36,19 +36,8 @@ class QuantizedSource:
     layouts, and ``copied`` the arrays that belong to no converted tensor.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        stored_as: str | None,
-        format: str | BlockFormat | None,
-        include: Sequence[str],
-        exclude: Sequence[str],
-        contents: Contents | None = None,
-        named: NamedArrays | None = None,
-    ) -> None:
-        """Raises ValueError for a file without such tensors; the parameters are the same as in
-        `repack_file`, with the ``contents`` of a file that is open.
-        """
+    def __init__(self, path: Path, options: ConvertOptions, contents: Contents | None = None) -> None:
+        """``contents`` are those of a file that is open. Raises ValueError for a file without such tensors."""
         self.path, self.contents = path, read(path) if contents is None else contents
         self.file = path
         """The file that is read; errors name ``path``."""
@@ -57,29 +46,28 @@ class QuantizedSource:
         self.kept: dict[str, AnyLayout] = {}
         self.named: dict[str, AnyLayout] = {}
         """The tensors whose layouts the user gives."""
-        chosen, given = asked_for(self.contents, include, exclude), None
+        chosen, given = asked_for(self.contents, options.include, options.exclude), None
         if self.own:
-            if stored_as is not None or format is not None:
+            if options.stored_as is not None or options.format is not None:
                 raise ValueError(f"{path} was written by mxcast quantize: it says itself how it is stored")
             numerics, shapes = self.own
             self.names = [name for name in shapes if name in chosen]
             parts = {part for name in self.names for part in part_names(name, path, numerics, len(shapes))}
         else:
-            if named is not None:
-                self.contents, self.named = self._applied(named)
-            given = GivenLayouts(path, self.contents, stored_as, format, self.named)
-            self.layouts = given.among(chosen, bool(include))
+            if options.named is not None:
+                self.contents, self.named = self._applied(options.named)
+            given = GivenLayouts(path, self.contents, options, self.named)
+            self.layouts = given.among(chosen, bool(options.include))
             self.names = list(self.layouts)
             self._check_marks()
             parts = arrays_of(self.layouts)
         if given is not None and given.is_model:
             self.kept = given.others(self.contents.tensors.keys() - parts)
-        if given is not None and (self.names or (given.is_model and stored_as is None)):
+        if given is not None and (self.names or (given.is_model and options.stored_as is None)):
             self._check_copied(parts | arrays_of(self.kept), chosen, given)
         if not self.names:
-            raise ValueError(
-                f"{path} has no quantized tensors" + (f" in the layout {stored_as}" if stored_as is not None else "")
-            )
+            words = "" if options.stored_as is None else f" in the layout {options.stored_as}"
+            raise ValueError(f"{path} has no quantized tensors{words}")
         parts |= marks_of(self.layouts)
         self.copied = {name: stored for name, stored in self.contents.tensors.items() if name not in parts}
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...models.arrays.source import widen
+from ..containers.containers import Writer
 from ..containers.contents import Stored
 
 CHUNK = 1 << 18
@@ -84,3 +85,15 @@ def complete(x: np.ndarray, block_size: int) -> np.ndarray:
     if x.shape[-1] % block_size:
         x = np.pad(x, ((0, 0), (0, -x.shape[-1] % block_size)))
     return x.reshape(-1, block_size)
+
+
+def copy(copied: Mapping[str, Stored], write: Writer) -> None:
+    """Write tensors as they are, chunk by chunk."""
+    for name, stored in copied.items():
+        if name in write.whole:
+            continue
+        for start in range(0, stored.data.size, CHUNK):
+            part = stored.data[start : start + CHUNK]
+            write(name, start, part)
+            stored.release(start, part.size)
+        write.finish([name])

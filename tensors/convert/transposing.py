@@ -5,7 +5,7 @@ quantizes along the last axis but one.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from ...host.files import named
@@ -13,16 +13,16 @@ from ...host.unfinished import work_folder
 from ...models.arrays.layout_parts import boxes
 from ..containers.containers import read, written
 from .conversions import PART, put, swapped
-from .files import SOURCES, asked_for, check_ends, copy, quantizable
+from .options import QuantizeOptions
+from .selection import SOURCES, asked_for, check_ends, quantizable
+from .tiles import copy
 
 SIDE = 1024
 """Rows and columns of the tiles that are swapped, so that neither side is read or written a few numbers at a time."""
 
 
 @contextlib.contextmanager
-def transposed(
-    source: Path, target: Path, include: Sequence[str], exclude: Sequence[str], unfinished: Path | None = None
-) -> Iterator[Path]:
+def transposed(source: Path, target: Path, options: QuantizeOptions, unfinished: Path | None = None) -> Iterator[Path]:
     """A temporary file, beside ``target`` or in the folder ``unfinished``, with the tensors of another, of which those
     of three axes that would be quantized have the last two swapped.
 
@@ -30,7 +30,7 @@ def transposed(
     """
     check_ends(source, target, dict.fromkeys(SOURCES, (target.suffix,)))
     contents = read(source)
-    asked = asked_for(contents, include, exclude)
+    asked = asked_for(contents, options.include, options.exclude)
     chosen = {name for name, one in quantizable(source, contents, 1, True, asked).items() if len(one.shape) == 3}
     if not chosen:
         raise ValueError(f"{source} has no tensor of three axes to transpose")

@@ -102,11 +102,14 @@ def about(path: Path, contents: Contents) -> tuple[Encode | Nvfp4Encode, dict[st
         shapes = {
             name: _shape(name, _object(f"tensor {name!r}", tensor).get("shape")) for name, tensor in tensors.items()
         }
-        rules = _object("numerics", found.get("numerics"))
-        kind = Nvfp4Encode if rules.get("operation") == Nvfp4Encode.name else Encode
-        return kind.from_dict(rules), shapes
+        return numerics_of(_object("numerics", found.get("numerics"))), shapes
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"{path} has damaged {KEY!r} metadata: {error}") from None
+
+
+def numerics_of(rules: Mapping[str, object]) -> Encode | Nvfp4Encode:
+    """The operation that wrote its rules with `to_dict`."""
+    return (Nvfp4Encode if rules.get("operation") == Nvfp4Encode.name else Encode).from_dict(rules)
 
 
 def _object(what: str, value: object) -> dict[str, object]:

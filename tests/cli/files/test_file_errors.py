@@ -147,7 +147,7 @@ def test_interrupt_is_130(saved, tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mxcast.tensors.convert.files.quantize_file", interrupted)
+    monkeypatch.setattr("mxcast.tensors.convert.files.quantize_with", interrupted)
     try:
         assert main(["quantize", str(saved(F32)), str(tmp_path / "out.npz"), "--format", "e4m3"]) == 130
     except KeyboardInterrupt:

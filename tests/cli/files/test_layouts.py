@@ -11,7 +11,8 @@ from mxcast.models import BlockArray, dequantize, pack, quantize, quantize_nvfp4
 from mxcast.spec import LAYOUTS
 from mxcast.tensors.convert import conversions
 from mxcast.tensors.convert.files import quantize_file
-from mxcast.tensors.convert.repacking import dequantize_layout, repack_file
+from mxcast.tensors.convert.options import ConvertOptions, Execution
+from mxcast.tensors.convert.repacking import convert_file
 
 NAMES = "model.layers.0.up.weight", "model.layers.0.down.weight"
 
@@ -72,8 +73,10 @@ def test_parts_are_the_whole(format, profile, tmp_path, monkeypatch):
         for place, (part, jobs) in enumerate(((1 << 20, 1), (1 << 12, 3))):
             monkeypatch.setattr(conversions, "PART", part)
             there, back = (tmp_path / f"{end}.{place}.safetensors" for end in ("there", "back"))
-            repack_file(source, there, dialect, exclude=() if is_flat else ["line.w"], jobs=jobs)
-            dequantize_layout(there, back, dialect, format=format, include=["*w*"], jobs=jobs)
+            to = ConvertOptions(layout=dialect, exclude=() if is_flat else ("line.w",))
+            convert_file(source, there, to, Execution(jobs=jobs))
+            to = ConvertOptions(stored_as=dialect, format=format, include=("*w*",))
+            convert_file(there, back, to, Execution(jobs=jobs))
             files.append((there.read_bytes(), back.read_bytes()))
         assert files[0] == files[1], dialect
 
@@ -92,7 +95,8 @@ def test_parts_of_columns(block, tmp_path, monkeypatch):
     )
     save_file(pack(q, layout, name="w"), tmp_path / "in.safetensors")
     monkeypatch.setattr(conversions, "PART", 1 << 14)
-    dequantize_layout(tmp_path / "in.safetensors", tmp_path / "y.safetensors", "te_columnwise", format=block)
+    options = ConvertOptions(stored_as="te_columnwise", format=block)
+    convert_file(tmp_path / "in.safetensors", tmp_path / "y.safetensors", options)
     assert np.array_equal(load_file(tmp_path / "y.safetensors")["w"], dequantize(q), equal_nan=True)
 
 

@@ -15,7 +15,8 @@ from mxcast.spec.formats.names import block_format
 from mxcast.tensors.checkpoint import checkpoints, config_writers, model_config, shard_jobs
 from mxcast.tensors.containers.containers import read
 from mxcast.tensors.convert.files import quantize_file
-from mxcast.tensors.convert.repacking import repack_file
+from mxcast.tensors.convert.options import ConvertOptions
+from mxcast.tensors.convert.repacking import convert_file
 
 INDEX = "model.safetensors.index.json"
 
@@ -65,7 +66,7 @@ def test_shard_by_shard(model, passes, tmp_path):
     assert (q / first).read_bytes() == (model / first).read_bytes()
     assert {path.name for path in q.iterdir()} == {first, second, INDEX, "config.json", "tokenizer.json"}
     passes("convert", q, there, "--layout", "gpt_oss", "-j", 2)
-    repack_file(tmp_path / "alone.safetensors", tmp_path / "laid.safetensors", "gpt_oss")
+    convert_file(tmp_path / "alone.safetensors", tmp_path / "laid.safetensors", ConvertOptions(layout="gpt_oss"))
     assert (there / second).read_bytes() == (tmp_path / "laid.safetensors").read_bytes()
     passes("quantize", model, direct, "-f", "e2m1", *ONLY, "--layout", "gpt_oss")
     assert content(direct) == content(there)
@@ -243,8 +244,8 @@ def test_a_full_disk_has_the_name_of_the_shard(model, tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "copyfile", full)
     (tmp_path / "q").mkdir()
     shard = "model-00001-of-00002.safetensors"
-    job = shard_jobs.Job(source=str(model), target=str(tmp_path / "q"), shard=shard, verb="copy", options={})
-    said = json.loads(shard_jobs.answered(json.dumps(job.to_dict())))
+    job = shard_jobs.Job(source=str(model), target=str(tmp_path / "q"), shard=shard)
+    said = json.loads(shard_jobs.run_job(json.dumps(job.to_dict())))
     assert said == {"error": f"{tmp_path / 'q' / shard}: No space left on device"}
 
 

@@ -83,7 +83,7 @@ def in_this_process(monkeypatch):
 
     def run(jobs):
         for job in jobs:
-            yield job, shard_jobs._report(shard_jobs.answered(json.dumps(job.to_dict())))
+            yield job, shard_jobs._report(shard_jobs.run_job(json.dumps(job.to_dict())))
 
     monkeypatch.setattr(shard_jobs, "locally", lambda count: run)
 

@@ -26,7 +26,7 @@ from mxcast.tensors.checkpoint.checkpoints import convert_checkpoint, quantize_c
 from mxcast.tensors.checkpoint.unfinished_model import UnfinishedModel
 from mxcast.tensors.containers.containers import read
 from mxcast.tensors.convert.files import quantize_file
-from mxcast.tensors.convert.repacking import quantize_layout
+from mxcast.tensors.convert.options import ConvertOptions, QuantizeOptions
 
 INDEX = "model.safetensors.index.json"
 
@@ -38,7 +38,7 @@ class Killed(BaseException):
 def here(jobs):
     """Jobs in this process, one after the other."""
     for job in jobs:
-        yield job, shard_jobs._report(shard_jobs.answered(json.dumps(job.to_dict())))
+        yield job, shard_jobs._report(shard_jobs.run_job(json.dumps(job.to_dict())))
 
 
 def numbers(seed, shape):
@@ -77,7 +77,7 @@ def of_codes(path):
 
 
 def of_mlx(path):
-    return save_model(path, lambda source, shard: quantize_layout(source, shard, "e2m1", layout="mlx"))
+    return save_model(path, lambda source, shard: quantize_file(source, shard, "e2m1", layout="mlx"))
 
 
 def of_nan(path):
@@ -86,15 +86,21 @@ def of_nan(path):
 
 
 def of_nan_in_mlx(path):
-    return save_model(path, lambda source, shard: quantize_layout(source, shard, "e2m1", layout="mlx"), np.nan)
+    return save_model(path, lambda source, shard: quantize_file(source, shard, "e2m1", layout="mlx"), np.nan)
+
+
+def rules(format, **options):
+    return QuantizeOptions(numerics=encoding(format), **options)
 
 
 def _quantize(numerics, **options):
-    return of_numbers, lambda source, target: quantize_checkpoint(source, target, numerics, run=here, **options)
+    given = QuantizeOptions(numerics=numerics, **options)
+    return of_numbers, lambda source, target: quantize_checkpoint(source, target, given, run=here)
 
 
 def _convert(made, layout, **options):
-    return made, lambda source, target: convert_checkpoint(source, target, layout, run=here, **options)
+    given = ConvertOptions(layout=layout, **options)
+    return made, lambda source, target: convert_checkpoint(source, target, given, run=here)
 
 
 STOCHASTIC = encoding("e2m1", rounding="sr", random_bits=8)
@@ -190,19 +196,19 @@ def test_another_command_begins_anew(tmp_path, finishes):
     model = of_numbers(tmp_path / "model")
     finishes.most = 2
     with pytest.raises(Killed):
-        quantize_checkpoint(model, tmp_path / "out", encoding("e4m3"), run=here)
+        quantize_checkpoint(model, tmp_path / "out", rules("e4m3"), run=here)
     left = {path.name for path in (tmp_path / "out" / UNFINISHED).iterdir()}
     finishes.clear()
     with pytest.raises(Killed):
-        quantize_checkpoint(model, tmp_path / "out", encoding("e5m2"), run=here)
+        quantize_checkpoint(model, tmp_path / "out", rules("e5m2"), run=here)
     assert not left & {path.name for path in (tmp_path / "out" / UNFINISHED).iterdir()}
     shard = model / "codes.safetensors"
     shard.write_bytes(shard.read_bytes()[:-1] + b"\0")
     finishes.clear()
     finishes.most = None
-    report = quantize_checkpoint(model, tmp_path / "out", encoding("e5m2"), run=here)
+    report = quantize_checkpoint(model, tmp_path / "out", rules("e5m2"), run=here)
     assert not report.kept and not report.resumed
-    quantize_checkpoint(model, tmp_path / "once", encoding("e5m2"), run=here)
+    quantize_checkpoint(model, tmp_path / "once", rules("e5m2"), run=here)
     assert content(tmp_path / "out") == content(tmp_path / "once")
 
 
@@ -264,7 +270,7 @@ def test_a_signal_says_how_it_goes_on(verb, tmp_path, passes):
 
 
 def quantize(model, target, numerics="e4m3", run=here):
-    return quantize_checkpoint(model, target, encoding(numerics), run=run)
+    return quantize_checkpoint(model, target, rules(numerics), run=run)
 
 
 def killed(model, target, finishes, count, numerics="e4m3"):
@@ -342,17 +348,13 @@ def test_a_job_that_nobody_waits_for(model, tmp_path):
     jobs = []
     with pytest.raises(Killed):
         quantize_checkpoint(
-            model,
-            tmp_path / "out",
-            encoding("e4m3"),
-            include=["l.*"],
-            run=lambda given: jobs.extend(given) or stopped(),
+            model, tmp_path / "out", rules("e4m3", include=("l.*",)), run=lambda given: jobs.extend(given) or stopped()
         )
     quantize(model, tmp_path / "out", "e5m2")
     before = content(tmp_path / "out")
-    assert {job.verb for job in jobs} == {"quantize", "copy"}
+    assert {type(job.options) for job in jobs} == {QuantizeOptions, type(None)}
     for job in jobs:
-        assert "No such file" in json.loads(shard_jobs.answered(json.dumps(job.to_dict())))["error"]
+        assert "No such file" in json.loads(shard_jobs.run_job(json.dumps(job.to_dict())))["error"]
     assert content(tmp_path / "out") == before
 
 

@@ -13,7 +13,8 @@ from safetensors.numpy import load_file, save_file
 from mxcast.models import BlockArray, dequantize, pack, quantize, quantize_nvfp4
 from mxcast.tensors.containers.containers import read, written
 from mxcast.tensors.containers.gguf import TYPES
-from mxcast.tensors.convert.repacking import repack_file
+from mxcast.tensors.convert.options import ConvertOptions
+from mxcast.tensors.convert.repacking import convert_file
 
 from ...cli.files.test_damaged_files import mutated
 
@@ -232,7 +233,7 @@ def test_another_layout_is_refused(tmp_path, fails):
     save_file(pack(quantize(x, "e2m1"), "gpt_oss", name="w"), tmp_path / "x.safetensors")
     arguments = "convert", tmp_path / "x.safetensors", tmp_path / "y.gguf", "--from", "gpt_oss", "--layout", "quark"
     assert "a .gguf file has the layout ggml, not quark" in fails(2, *arguments)
-    repack_file(tmp_path / "x.safetensors", tmp_path / "z.gguf", "ggml", stored_as="gpt_oss")
+    convert_file(tmp_path / "x.safetensors", tmp_path / "z.gguf", ConvertOptions(layout="ggml", stored_as="gpt_oss"))
     again = "convert", tmp_path / "z.gguf", tmp_path / "y.safetensors", "--layout", "quark"
     assert "a .gguf file has the layout ggml, not mlx" in fails(2, *again, "--from", "mlx")
     assert "has no quantized tensors" in fails(2, *again, "--format", "nvfp4")

@@ -10,12 +10,11 @@ from mxcast.tensors.containers.containers import written
 PROGRAM = """if True:
     import sys
     from pathlib import Path
-    from mxcast.tensors.convert.repacking import dequantize_layout, repack_file
+    from mxcast.tensors.convert.options import ConvertOptions, Execution
+    from mxcast.tensors.convert.repacking import convert_file
     source, target, layout = sys.argv[1:]
-    if layout:
-        repack_file(source, target, layout, stored_as="gpt_oss", jobs=2)
-    else:
-        dequantize_layout(source, target, "gpt_oss", jobs=2)
+    options = ConvertOptions(layout=layout or None, stored_as="gpt_oss")
+    convert_file(Path(source), Path(target), options, Execution(jobs=2))
     status = Path("/proc/self/status").read_text()
     print(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))"""
 

@@ -13,6 +13,7 @@ from mxcast.models import pack, quantize, quantize_nvfp4
 from mxcast.spec import LAYOUTS, encoding
 from mxcast.tensors.checkpoint.checkpoints import quantize_checkpoint
 from mxcast.tensors.containers.safetensors import safetensors_header
+from mxcast.tensors.convert.options import QuantizeOptions
 from mxcast.tensors.inspect.inspection import inspect_file
 
 from ..checkpoint.test_resume import here
@@ -47,7 +48,8 @@ def readings(folder) -> dict[str, list[str]]:
 @pytest.mark.parametrize("layout", [None, "gpt_oss", "comfy", "torchao", "mlx", "quark_pack"])
 def test_what_we_wrote(layout, model, tmp_path, passes):
     block = "mxfp8_e4m3" if layout in ("comfy", "mlx") else "mxfp4_e2m1"
-    quantize_checkpoint(model, tmp_path / "q", encoding(block), layout=layout, include=["*proj*"], run=here)
+    options = QuantizeOptions(numerics=encoding(block), layout=layout, include=("*proj*",))
+    quantize_checkpoint(model, tmp_path / "q", options, run=here)
     assert readings(tmp_path / "q") == dict.fromkeys(NAMES, [f"{layout or 'mxcast'}:{block}"])
     text = passes("inspect", tmp_path / "q")
     assert text.endswith("no suspicions\n") and "not quantized: norm.0, norm.1" in text

@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 
 from mxcast.spec import LAYOUTS
 from mxcast.tensors.containers.containers import read, written
-from mxcast.tensors.convert.repacking import quantize_layout
+from mxcast.tensors.convert.files import quantize_file
 
 NAMES = [":".join(name) for name in LIBRARIES]
 
@@ -45,7 +45,7 @@ def test_a_changed_file_has_other_numbers(name, tmp_path):
     suffix = layouts.suffix_of(layout.dialect)
     path, other = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
     save_file({library.tensor: layouts.numbers(library)}, tmp_path / "x.safetensors")
-    quantize_layout(tmp_path / "x.safetensors", path, layout.block, layouts.profile_of(layout), layout=layout.dialect)
+    quantize_file(tmp_path / "x.safetensors", path, layout.block, layouts.profile_of(layout), layout=layout.dialect)
     contents = read(path)
     header = {array: (one.dtype, one.shape, one.data.nbytes) for array, one in contents.tensors.items()}
     with written(other, header, contents.metadata) as write:

@@ -10,7 +10,9 @@ from mxcast.models import BlockArray
 from mxcast.spec import LAYOUTS
 from mxcast.spec.layouts.catalogue import Layout
 from mxcast.tensors.containers.containers import read
-from mxcast.tensors.convert.repacking import dequantize_layout, quantize_layout, repack_file
+from mxcast.tensors.convert.files import quantize_file
+from mxcast.tensors.convert.options import ConvertOptions
+from mxcast.tensors.convert.repacking import convert_file
 from mxcast.tensors.inspect.inspection import inspect_file
 
 from ..stored_files import EVERY, NAME, PROFILES, WEIGHTS, quantized, stored, write
@@ -30,7 +32,7 @@ def written_in(layout: Layout, folder, suffix: str = ".safetensors", has_line: b
     save_file(tensors | {"norm": np.ones(3, np.float32)}, folder / "x.safetensors")
     made, profile = folder / f"made{suffix}", PROFILES.get(str(layout.convention))
     patterns = {"exclude": ["norm"]}
-    quantize_layout(folder / "x.safetensors", made, layout.block, profile, layout=layout.dialect, **patterns)
+    quantize_file(folder / "x.safetensors", made, layout.block, profile, layout=layout.dialect, **patterns)
     return made, tensors.keys()
 
 
@@ -42,9 +44,10 @@ def test_every_layout(layout, tmp_path):
         names, [layout.name]
     )
     assert not found.ambiguous and not found.suspicions and "norm" in found.others
-    given = {"stored_as": layout.dialect, "format": layout.block, "include": [layout.codes.of(name) for name in names]}
-    dequantize_layout(path, tmp_path / "given.safetensors", **given)
-    dequantize_layout(path, tmp_path / "said.safetensors", None)
+    include = tuple(layout.codes.of(name) for name in names)
+    given = ConvertOptions(stored_as=layout.dialect, format=layout.block, include=include)
+    convert_file(path, tmp_path / "given.safetensors", given)
+    convert_file(path, tmp_path / "said.safetensors", ConvertOptions())
     assert (tmp_path / "said.safetensors").read_bytes() == (tmp_path / "given.safetensors").read_bytes()
     assert KEY not in read(tmp_path / "said.safetensors").metadata
 
@@ -81,11 +84,11 @@ def test_two_block_formats_in_one_file(tmp_path):
 
     types = {"a.weight": ("MXFP4", (128, 384)), "b.weight": ("NVFP4", (128, 384)), "b.scale": ("F32", (1,))}
     file_of(tmp_path / "a.gguf", {name: (*types[name], array) for name, array in arrays.items()}, {})
-    repack_file(tmp_path / "a.gguf", tmp_path / "b.safetensors", "torchao")
+    convert_file(tmp_path / "a.gguf", tmp_path / "b.safetensors", ConvertOptions(layout="torchao"))
     readings = {one.name: one.readings[0].names for one in inspect_file(tmp_path / "b.safetensors").tensors}
     assert readings == {"a.weight": "torchao:mxfp4_e2m1", "b.weight": "torchao:nvfp4"}
     for source in ("a.gguf", "b.safetensors"):
-        dequantize_layout(tmp_path / source, tmp_path / f"{source}.safetensors", None)
+        convert_file(tmp_path / source, tmp_path / f"{source}.safetensors", ConvertOptions())
     first, second = (load_file(tmp_path / f"{source}.safetensors") for source in ("a.gguf", "b.safetensors"))
     assert all(np.array_equal(first[name], second[name]) for name in ("a.weight", "b.weight"))
 

@@ -11,6 +11,7 @@ from mxcast.spec import LAYOUTS
 from mxcast.tensors.containers.contents import Contents, Stored
 from mxcast.tensors.containers.safetensors import BITS
 from mxcast.tensors.convert.conversions import Dequantized, parts_of
+from mxcast.tensors.convert.options import ConvertOptions
 from mxcast.tensors.convert.quantized_source import QuantizedSource
 
 EVERY = [layout for dialect in LAYOUTS.values() for layout in dialect.values()]
@@ -19,6 +20,7 @@ SIZES = 0, 1, 2, 3, 4, 8, 16, 17, 18, 32, 36, 64, 128
 
 @pytest.mark.parametrize("layout", EVERY, ids=lambda layout: layout.name)
 def test_any_shapes(layout):
+    options = ConvertOptions(stored_as=layout.dialect, format=layout.block, include=("*",))
     generator, read, refused = random.Random(layout.name), 0, 0
     for number in range(60):
         tensors = {}
@@ -29,7 +31,7 @@ def test_any_shapes(layout):
             tensors[part.of("a.weight")] = Stored(dtype=part.dtype, shape=shape, data=data)
         contents = Contents(tensors=tensors)
         try:
-            source = QuantizedSource(Path("x.safetensors"), layout.dialect, layout.block, ["*"], (), contents)
+            source = QuantizedSource(Path("x.safetensors"), options, contents)
             tensor, conversion = source.tensor("a.weight"), Dequantized(None)
             for box in parts_of(tensor, conversion):
                 ((_, numbers),) = conversion.part("a.weight", tensor, box)[0].values()

@@ -10,7 +10,9 @@ from safetensors.numpy import load_file, save_file
 from mxcast.tensors.containers.containers import read, written
 from mxcast.tensors.containers.native_types import dialect_of
 from mxcast.tensors.convert import conversions
-from mxcast.tensors.convert.repacking import dequantize_layout, quantize_layout, repack_file
+from mxcast.tensors.convert.files import quantize_file
+from mxcast.tensors.convert.options import ConvertOptions
+from mxcast.tensors.convert.repacking import convert_file
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 FILES = {
@@ -54,7 +56,7 @@ def test_numbers_are_those_of_the_library(name, passes, tmp_path):
     found = load_file(tmp_path / "y.safetensors")
     assert np.array_equal(found["up.weight"], found["values"])
     again = tmp_path / name
-    repack_file(DATA / name, again, layout or dialect_of(again), stored_as=layout, format=block)
+    convert_file(DATA / name, again, ConvertOptions(layout=layout or dialect_of(again), stored_as=layout, format=block))
     first, second = read(DATA / name), read(again)
     said = {"mxcast_layouts": json.dumps({f"{layout}:{block}": ["up.weight"]})} if layout else {}
     assert first.metadata | said == second.metadata and first.tensors.keys() == second.tensors.keys()
@@ -73,7 +75,7 @@ def test_torchao_reads_a_file_of_ours(element, layout, tmp_path):
     save_file({"up.weight": x, "up.bias": x[0], "ids": x[:, 0]}, tmp_path / "x.safetensors")
     profile = "nvfp4_ao" if element == "nvfp4" else "ocp"
     target, back = tmp_path / "y.safetensors", tmp_path / "z.safetensors"
-    quantize_layout(tmp_path / "x.safetensors", target, element, profile, include=["up.weight"], layout=layout)
+    quantize_file(tmp_path / "x.safetensors", target, element, profile, include=["up.weight"], layout=layout)
     contents = read(target)
     dtypes = {"U8": torch.uint8, "F32": torch.float32, "F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2}
     dtypes["F8_E8M0"] = torch.float8_e8m0fnu
@@ -83,7 +85,7 @@ def test_torchao_reads_a_file_of_ours(element, layout, tmp_path):
     }
     tensors, rest = support.unflatten_tensor_state_dict(arrays, contents.metadata)
     assert set(tensors) == {"up.weight", "up.bias"} and set(rest) == {"ids"}
-    dequantize_layout(target, back, layout, format=element, profile=DECODERS[element])
+    convert_file(target, back, ConvertOptions(stored_as=layout, format=element, profile=DECODERS[element]))
     found = load_file(back)["up.weight"]
     assert np.array_equal(tensors["up.weight"].dequantize(torch.float32).numpy(), found)
     assert read(back).metadata == {}, "what is no longer true is left out"
@@ -105,8 +107,8 @@ def test_compressed_tensors_reads_a_file_of_ours(element, name, format, tmp_path
     x = np.random.default_rng(1).normal(size=(40, 96)).astype(np.float32)
     save_file({"up.weight": x}, tmp_path / "x.safetensors")
     target, back = tmp_path / "y.safetensors", tmp_path / "z.safetensors"
-    quantize_layout(tmp_path / "x.safetensors", target, element, layout="compressed_tensors")
-    dequantize_layout(target, back, "compressed_tensors", format=element)
+    quantize_file(tmp_path / "x.safetensors", target, element, layout="compressed_tensors")
+    convert_file(target, back, ConvertOptions(stored_as="compressed_tensors", format=element))
     dtypes = {"U8": torch.uint8, "F8_E4M3": torch.float8_e4m3fn}
     state = {
         array.removeprefix("up."): torch.from_numpy(one.data.copy()).view(dtypes[one.dtype]).reshape(one.shape)

@@ -7,7 +7,6 @@ import copy
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ...spec import BlockFormat
 from ...spec.formats.names import block_format
 from ...spec.layouts.catalogue import Layout, layout_named
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout, layouts_of
@@ -15,30 +14,25 @@ from ..checkpoint.config_groups import Groups
 from ..checkpoint.model_config import UnknownQuantization, groups_in
 from ..containers.contents import Contents, Stored
 from ..containers.native_types import is_native, native_layouts
+from ..layouts.declarations import configuration
+from ..layouts.library_metadata import layouts_said
+from ..layouts.tensor_scales import with_stored_scale
 from ..unrecognised.fitting import fitting
 from ..unrecognised.incomplete_tensors import has_dtypes, stray_of
-from .declarations import configuration
-from .library_metadata import layouts_said
-from .tensor_scales import with_stored_scale
+from .options import ConvertOptions
 
 
 class GivenLayouts:
     """The layouts that are possible before any array is looked at."""
 
-    def __init__(
-        self,
-        path: Path,
-        contents: Contents,
-        stored_as: str | None,
-        format: str | BlockFormat | None,
-        named: Mapping[str, AnyLayout],
-    ) -> None:
+    def __init__(self, path: Path, contents: Contents, options: ConvertOptions, named: Mapping[str, AnyLayout]) -> None:
         """``named`` are the tensors whose layouts the user gives. Raises ValueError for unknown names, and for a
         damaged or unknown configuration that would be needed.
         """
         self.named = named
-        self.path, self.tensors, self.stored_as, self.format = path, contents.tensors, stored_as, format
-        self.said = {} if stored_as is not None else layouts_said(contents.metadata)
+        self.path, self.tensors = path, contents.tensors
+        self.stored_as, self.format = options.stored_as, options.format
+        self.said = {} if options.stored_as is not None else layouts_said(contents.metadata)
         self.is_native, self.is_model = is_native(path), path.is_dir()
         self.groups = self._groups()
         """The groups of the configuration of a model, or of the one next to a file."""
