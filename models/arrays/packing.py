@@ -454,7 +454,8 @@ def _converted(g: float, own: tuple[Convention, Fraction], other: tuple[Conventi
     profiles = [name for name in NVFP4_ENCODERS if nvfp4_encoding("nvfp4", name).block.convention is other[0]]
     raise ValueError(
         f"the tensor scale {g!s} of the convention {own[0]} is no float32 number in the convention {other[0]}: "
-        f"quantize with a profile that has this convention: {', '.join(profiles)}"
+        "quantize the numbers, dequantized first if need be, with a profile that has this convention: "
+        f"{', '.join(profiles)}"
     )
 
 

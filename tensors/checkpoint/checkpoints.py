@@ -18,6 +18,9 @@ from ...host.cache import sources
 from ...host.files import replaced, write_whole
 from ...spec import layout_named
 from ...spec.layouts.scaled import AnyLayout
+from ..configuration.document import CONFIG, HF_QUANT_CONFIG
+from ..configuration.reading import groups_in
+from ..configuration.writing import configured
 from ..containers.containers import READERS, read
 from ..convert.bridging import OtherBlock
 from ..convert.options import ConvertOptions, Progress, QuantizeOptions
@@ -27,8 +30,6 @@ from ..convert.selection import asked_for, quantizable
 from ..layouts.experts import has_experts
 from ..layouts.own_metadata import KEY, about
 from ..unrecognised.arrays import check_numbers
-from .config_writers import configured
-from .model_config import CONFIG, HF_QUANT_CONFIG, groups_in
 from .model_folder import INDEX, Checkpoint
 from .shard_jobs import Job, Report, Run
 from .unfinished_model import UnfinishedModel

@@ -10,8 +10,8 @@ from pathlib import Path
 from ...spec.formats.names import block_format
 from ...spec.layouts.catalogue import Layout, layout_named
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout, layouts_of
-from ..checkpoint.config_groups import Groups
-from ..checkpoint.model_config import UnknownQuantization, groups_in
+from ..configuration.groups import Groups
+from ..configuration.reading import UnknownQuantization, groups_in
 from ..containers.contents import Contents, Stored
 from ..containers.native_types import is_native, native_layouts
 from ..layouts.declarations import configuration

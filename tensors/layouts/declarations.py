@@ -13,8 +13,8 @@ from ...host.files import parsed_json
 from ...spec.catalogue import excerpt
 from ...spec.layouts.catalogue import Part
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout
-from ..checkpoint import model_config
-from ..checkpoint.config_groups import Groups
+from ..configuration.groups import Groups
+from ..configuration.reading import UnknownQuantization, groups_in
 from ..containers.contents import Contents
 from .library_metadata import layouts_said
 
@@ -95,12 +95,16 @@ def _json(name: str, text: str) -> dict[str, Any]:
 
 
 def configuration(path: Path) -> Groups | None:
-    """The groups in the configuration of a model in a folder, or in the folder of a file; None for a configuration that
-    says nothing which is known here.
+    """The groups in the configuration of a model in a folder, or next to a file; None for a quantization that is not
+    known here. Raises ValueError for a damaged configuration of a model; one next to a file is ignored.
     """
     try:
-        return model_config.groups_in(path if path.is_dir() else path.parent)
+        return groups_in(path if path.is_dir() else path.parent)
+    except UnknownQuantization:
+        return None
     except ValueError:
+        if path.is_dir():
+            raise
         return None
 
 

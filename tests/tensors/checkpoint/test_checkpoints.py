@@ -12,7 +12,9 @@ from safetensors.numpy import load_file, save_file
 from mxcast.models import dequantize, pack, quantize
 from mxcast.spec import layout_named
 from mxcast.spec.formats.names import block_format
-from mxcast.tensors.checkpoint import checkpoints, config_writers, model_config, shard_jobs
+from mxcast.tensors.checkpoint import checkpoints, shard_jobs
+from mxcast.tensors.configuration.reading import groups_in
+from mxcast.tensors.configuration.writing import configured
 from mxcast.tensors.containers.containers import read
 from mxcast.tensors.convert.files import quantize_file
 from mxcast.tensors.convert.options import ConvertOptions
@@ -186,15 +188,15 @@ CONFIGURED = [
 @pytest.mark.parametrize("dialect, block", CONFIGURED, ids=str)
 def test_configurations_there_and_back(dialect, block, tmp_path):
     layout = layout_named(dialect, block_format(block))
-    documents = config_writers.configured(tmp_path, {"up.weight": layout}, ["lm_head"])
+    documents = configured(tmp_path, {"up.weight": layout}, ["lm_head"])
     for name, document in documents.items():
         (tmp_path / name).write_text(json.dumps(document))
-    assert model_config.groups_in(tmp_path).of("up.weight").layouts == (layout,)
+    assert groups_in(tmp_path).of("up.weight").layouts == (layout,)
     assert set(documents) == {"config.json"} | ({"hf_quant_config.json"} if dialect == "modelopt" else set())
     if dialect == "modelopt":
         (tmp_path / "config.json").unlink()
-        assert model_config.groups_in(tmp_path).of("up.weight").layouts == (layout,)
-    assert config_writers.configured(tmp_path, {}, [])["config.json"].keys() == set()
+        assert groups_in(tmp_path).of("up.weight").layouts == (layout,)
+    assert configured(tmp_path, {}, [])["config.json"].keys() == set()
 
 
 def test_what_compressed_tensors_reads_of_it(tmp_path):
@@ -205,9 +207,7 @@ def test_what_compressed_tensors_reads_of_it(tmp_path):
     presets = {"mxfp4_e2m1": "MXFP4A16", "mxfp6_e2m3": "MXFP6A16", "mxfp8_e4m3": "MXFP8A16", "nvfp4": "NVFP4A16"}
     for block, preset in presets.items():
         layout = layout_named("compressed_tensors", block_format(block))
-        section = config_writers.configured(tmp_path, {"up.weight": layout}, ["lm_head"])["config.json"][
-            "quantization_config"
-        ]
+        section = configured(tmp_path, {"up.weight": layout}, ["lm_head"])["config.json"]["quantization_config"]
         found = QuantizationConfig(**section)
         wanted = QuantizationConfig(config_groups={preset: ["Linear"]}).config_groups[preset]
         weights = section["config_groups"]["group_0"]["weights"]

@@ -9,7 +9,7 @@ from mxcast.cli import main
 from mxcast.models import dequantize, pack, quantize, quantize_nvfp4
 from mxcast.spec import LAYOUTS
 from mxcast.tensors.checkpoint import shard_jobs
-from mxcast.tensors.checkpoint.model_config import groups_in
+from mxcast.tensors.configuration.reading import groups_in
 from mxcast.tensors.containers.containers import read
 from mxcast.tensors.inspect.inspection import inspect_file
 

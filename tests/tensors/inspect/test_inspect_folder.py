@@ -107,6 +107,22 @@ def test_what_tells(tmp_path):
     assert readings(folder) == {"up.weigh0": ["torchao:mxfp8_e4m3"], "up.weigh1": ["torchao_swizzled:nvfp4"]}
 
 
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("{", "is not JSON"),
+        ('{"quantization_config": {"quant_method": "fp8", "fmt": "e9m9"}}', "fmt must be e4m3 or e5m2"),
+        ('{"quantization_config": {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}}', "quantized_layers"),
+    ],
+)
+def test_a_damaged_configuration(text, sentence, model, fails, passes):
+    """It is refused for a model, and ignored next to a file."""
+    (model / "config.json").write_text(text)
+    refusal = fails(2, "inspect", model)
+    assert f"{model / 'config.json'}" in refusal and sentence in refusal
+    passes("inspect", model / "0.safetensors")
+
+
 def test_files_that_are_no_part_of_the_model(model, passes):
     """Files that the index does not name are not inspected, and are named."""
     assert "left out" not in passes("inspect", model)

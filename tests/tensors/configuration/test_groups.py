@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from mxcast.tensors.checkpoint import model_config
-from mxcast.tensors.checkpoint.config_groups import Targets, modules_of, wildcards
-from mxcast.tensors.checkpoint.model_config import UnknownQuantization, groups_in
+from mxcast.tensors.configuration import reading
+from mxcast.tensors.configuration.groups import Targets, modules_of, wildcards
+from mxcast.tensors.configuration.reading import UnknownQuantization, groups_in
 
 FLOAT8 = {"num_bits": 8, "type": "float", "symmetric": True, "dynamic": False}
 NVFP4 = {"num_bits": 4, "type": "float", "strategy": "tensor_group", "group_size": 16, "symmetric": True}
@@ -166,6 +166,31 @@ def test_mixed_precision_of_modelopt(place, tmp_path):
     assert said(found, "model.layers.0.mlp.router") is None
 
 
+def of_weights(layer: str, **weights) -> dict:
+    return {"targets": [layer], "weights": {"dynamic": False, "type": "float", **weights}}
+
+
+def test_mixed_precision_of_modelopt_in_groups(tmp_path):
+    """Without `quantized_layers`; in ModelOpt 0.47 an algorithm without a known form of weights is named."""
+    fp8, nvfp4, awq, blocks = LAYERS
+    groups = {
+        "group_0": of_weights(fp8, num_bits=8),
+        "group_1": of_weights(nvfp4, num_bits=4, group_size=16),
+        "group_2": of_weights(awq, num_bits=4, group_size=128),
+        "group_3": {"targets": [blocks], "quant_algo": "FP8_PB_WO"},
+        "group_4": of_weights("a", num_bits=8, strategy="channel"),
+        "group_5": of_weights("b", num_bits=8, group_size=32),
+        "group_6": of_weights("c", num_bits=[8]),
+    }
+    section = {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "config_groups": groups}
+    found = groups_of(tmp_path, section | {"ignore": ["lm_head"]})
+    assert said(found, fp8) == ["modelopt:fp8_e4m3:tensor"] and said(found, f"{nvfp4}.gate_up_proj") is None
+    assert said(found, nvfp4) == ["modelopt:nvfp4"] and said(found, awq) == groups["group_2"]["weights"]
+    assert said(found, "model.layers.2.mlp.down_proj") == ["modelopt:fp8_e4m3:128x128"]
+    assert said(found, "a") == ["modelopt:fp8_e4m3:row"] and said(found, "b") == ["modelopt:mxfp8_e4m3"]
+    assert said(found, "c") == groups["group_6"]["weights"] and said(found, "lm_head") is None
+
+
 def test_fp8(tmp_path):
     """DeepSeek, Qwen, transformers and vLLM; names of what is not converted are beginnings, ends or expressions."""
     section = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128], "scale_fmt": "ue8m0"}
@@ -259,4 +284,4 @@ def test_names():
     assert not Targets(wildcards(["a.b"], has_subtrees=False)).names(["a.b.c"])
     flags = Targets(("re:(?i)ABC", "re:x"))
     assert flags.names(["abc"]) and flags.names(["x"]) and not flags.names(["y"])
-    assert set(model_config.METHODS) >= {"fp8", "fbgemm_fp8", "mxfp4", "modelopt", "quark", "compressed-tensors"}
+    assert set(reading.METHODS) >= {"fp8", "fbgemm_fp8", "mxfp4", "modelopt", "quark", "compressed-tensors"}

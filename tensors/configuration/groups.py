@@ -89,6 +89,13 @@ def modules_of(tensor: str) -> tuple[str, ...]:
     return tuple(names)
 
 
+@dataclass(frozen=True)
+class Unread:
+    """A quantization of some modules that is not read here."""
+
+    found: object
+
+
 @dataclass(frozen=True, kw_only=True)
 class Group:
     """Modules that are quantized in the same way."""
@@ -101,6 +108,12 @@ class Group:
     for that tile only."""
     unread: object = None
     """The quantization that is not read here."""
+
+    @classmethod
+    def of(cls, words: str, layouts: tuple[AnyLayout, ...] | Unread, targets: Targets) -> Group:
+        if isinstance(layouts, Unread):
+            return cls(words=words, targets=targets, unread=layouts.found)
+        return cls(words=words, targets=targets, layouts=layouts)
 
     @property
     def in_words(self) -> str:

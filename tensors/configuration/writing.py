@@ -1,0 +1,72 @@
+"""Writing the configuration of a model whose weights now have other layouts, or are numbers.
+
+Only the fields that describe stored weights are written, and those of the old configuration about the scales of the
+cache of keys and values. Activations are not quantized.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import compressed_tensors, fp8, gpt_oss, modelopt, quark
+from .document import CONFIG, HF_QUANT_CONFIG, SECTIONS, Document, document, places, section_of
+from .placed import Placed, Writer
+
+
+def configured(folder: Path, placed: Placed, others: Sequence[str]) -> dict[str, Document]:
+    """The documents of a model whose quantized tensors now have these layouts, by name; those without a layout are
+    numbers. ``others`` are the modules with weights that are not quantized.
+
+    Raises ValueError where no configuration says all of it; the tensors are named.
+    """
+    documents, section = {CONFIG: document(folder / CONFIG)}, section_of(folder / CONFIG)
+    for place in places(documents[CONFIG]):
+        for key in SECTIONS:
+            place.pop(key, None)
+    kv_cache = section.get("kv_cache_scheme") if isinstance(section, dict) else None
+    kv_cache = kv_cache or document(folder / HF_QUANT_CONFIG).get("quantization", {}).get("kv_cache_quant_algo")
+    dialects = check_described(placed)
+    if "deepseek_v4" not in dialects:
+        for place in places(documents[CONFIG]):
+            place.pop(fp8.EXPERTS, None)
+    for dialect in dialects & WRITERS.keys():
+        documents |= WRITERS[dialect](documents[CONFIG], placed, list(others), kv_cache)
+    return documents
+
+
+def check_described(placed: Placed) -> set[str]:
+    """The dialects of the quantized tensors of a model. Raises ValueError for tensors that no configuration describes
+    together.
+    """
+    of: dict[str, dict[str, str]] = {}
+    for name, layout in placed.items():
+        of.setdefault(layout.dialect, {}).setdefault(layout.full_name, name)
+    if len(of) > 1:
+        names = " and ".join(f"{name!r} {layout}" for one in of.values() for layout, name in one.items())
+        raise ValueError(f"no configuration describes {names}: convert all of them, or dequantize")
+    for dialect, layouts in of.items():
+        scaled = {layout: name for layout, name in layouts.items() if ":fp8_" in layout}
+        if scaled and dialect not in (*WRITERS, *MARKED):
+            words = " and ".join(f"{name!r} {layout}" for layout, name in scaled.items())
+            raise ValueError(f"no configuration describes {words}: choose another layout, or dequantize")
+        if len(layouts) > 1 and dialect in WRITERS and dialect not in SEVERAL:
+            names = " and ".join(f"{name!r} {layout}" for layout, name in layouts.items())
+            raise ValueError(f"no configuration of {dialect} describes {names}: choose another layout, or dequantize")
+    return set(of)
+
+
+WRITERS: dict[str, Writer] = {
+    "gpt_oss": gpt_oss.write,
+    "compressed_tensors": compressed_tensors.write,
+    "modelopt": modelopt.write,
+    "quark": quark.write,
+    "deepseek_v3": fp8.write,
+    "deepseek_v4": fp8.write,
+    "fp8": fp8.write,
+}
+"""Writers of the section, by dialect."""
+SEVERAL = ("compressed_tensors", "modelopt", "deepseek_v4")
+"""Dialects whose configuration describes several layouts."""
+MARKED = ("comfy",)
+"""Dialects whose files say themselves which tensors are FP8."""
