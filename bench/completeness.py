@@ -80,9 +80,15 @@ def joined(before: dict, more: dict) -> dict:
 def rendered(page: str, records: list[dict]) -> str:
     """The page with its table."""
     head = ["product", "combinations", "blocks, RTL = model", "blocks, model = exact", "that differ"]
-    figures = ("numerics", "rtl_blocks", "exact_blocks", "mismatched_blocks")
-    rows = ([r["what"].rstrip("."), *(f"{r[name]:,}" for name in figures)] for r in records)
+    figures = ("rtl_blocks", "exact_blocks", "mismatched_blocks")
+    rows = ([r["what"].rstrip("."), _of_today(r), *(f"{r[name]:,}" for name in figures)] for r in records)
     return filled(page, {"completeness": table(head, rows)})
+
+
+def _of_today(record: dict) -> str:
+    """Number of combinations on record, and of those that exist today if there are more."""
+    today = sum(map(len, FAMILIES[record["product"]]()))
+    return f"{record['numerics']:,}" + ("" if record["numerics"] == today else f" of {today:,}")
 
 
 if __name__ == "__main__":

@@ -40,8 +40,8 @@ class Target:
 
     @property
     def identity(self) -> str:
-        """Part of the cache key, with the Verilog and the version of Yosys: the script and the patterns of cells, without
-        names and descriptions.
+        """Part of the cache key, with the Verilog and the version of Yosys: the script and the patterns of cells.
+        Names and descriptions are left out.
         """
         return repr(
             (

@@ -82,9 +82,10 @@ def test_benchmarks_explain_themselves(script):
     assert done.returncode == 0 and "usage:" in done.stdout, done.stderr
 
 
-def test_completeness_was_run_for_every_combination_of_today():
-    """A new rule or format asks for a new run before the page may claim it."""
+def test_completeness_is_on_record_for_every_product():
+    """The page gives the number of combinations on record, and how many exist today."""
     records = {r["product"]: r for r in json.loads(loaded(ROOT / "bench" / "completeness.py").KEPT.read_text())}
     assert list(records) == list(FAMILIES)
     for name, families in FAMILIES.items():
-        assert records[name]["numerics"] == sum(map(len, families())) and records[name]["mismatched_blocks"] == 0
+        assert 0 < records[name]["numerics"] <= sum(map(len, families()))
+        assert records[name]["mismatched_blocks"] == 0 and records[name]["numerics"] <= records[name]["rtl_blocks"]
