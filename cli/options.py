@@ -259,7 +259,7 @@ def request(
     if many and name:
         raise ValueError(f"--name {name} is for one module: give one format, not {ALL}")
     blocks = every_format(op, profile, own) if many else [format]
-    configs: tuple[HardwareConfig, ...] = tuple(CONFIGURATIONS[op](block, profile, **fields) for block in blocks)
+    configs: tuple[HardwareConfig, ...] = tuple(CONFIGURATIONS[op].built(block, profile, fields) for block in blocks)
     if output is None:  # rules only: the registers of a file for other commands too are no matter
         if chosen := next((key for key in constraints if key in own), None):
             raise ValueError(f"{chosen} chooses registers: mxcast {usage.split()[0]} takes rules only")

@@ -25,7 +25,6 @@ from .config.architecture import (
     Structure,
     supports,
 )
-from .config.boundaries import stages
 from .config.build import (
     CONFIGURATIONS,
     CONSTRAINTS,
@@ -33,32 +32,18 @@ from .config.build import (
     AnyBuildFields,
     AnyFields,
     AnyFormat,
-    BuildFields,
-    CastConfig,
-    CastHardwareFields,
     ConstraintFields,
-    ConverterConfig,
-    ConverterFields,
-    DecoderConfig,
-    DecoderFields,
-    Format,
-    HadamardConfig,
-    HadamardFields,
-    HardwareConfig,
-    Nvfp4Config,
-    Nvfp4DecoderConfig,
-    Nvfp4DecoderFields,
-    Nvfp4HardwareFields,
-    cast_config,
     config_of,
     configuration,
-    converter_config,
-    decoder_config,
-    hadamard_config,
-    nvfp4_config,
-    nvfp4_decoder_config,
 )
+from .config.cast import CastConfig, CastHardwareFields, cast_config
+from .config.decode import DecoderConfig, DecoderFields, decoder_config
+from .config.encode import ConverterConfig, ConverterFields, Format, converter_config
 from .config.goals import BEST, BEST_DECODERS, GENERIC, Goal, fields_of
+from .config.hadamard import HadamardConfig, HadamardFields, hadamard_config
+from .config.hardware import HardwareConfig
+from .config.nvfp4_decode import Nvfp4DecoderConfig, Nvfp4DecoderFields, nvfp4_decoder_config
+from .config.nvfp4_encode import Nvfp4Config, Nvfp4HardwareFields, nvfp4_config
 from .nvfp4.threshold_row import Row, threshold_table
 
 if TYPE_CHECKING:
@@ -94,7 +79,6 @@ __all__ = [
     "AnyFormat",
     "BlockConverter",
     "BlockDecoder",
-    "BuildFields",
     "CastConfig",
     "CastHardwareFields",
     "Caster",
@@ -143,7 +127,6 @@ __all__ = [
     "intact",
     "nvfp4_config",
     "nvfp4_decoder_config",
-    "stages",
     "supports",
     "threshold_table",
     "verilog",

@@ -11,7 +11,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TypeVar
 
-from ..hdl import HardwareConfig, stages, verilog
+from ..hdl import HardwareConfig, verilog
 from ..hdl.emission.modules import body
 from ..hdl.primitives.register import Enable
 from ..host.cache import kept_folder
@@ -96,7 +96,7 @@ def plan(
     """
     if (latency is None) == (frequency_mhz is None):
         raise ValueError("give either a latency or a frequency")
-    places = stages(config)
+    places = config.stages
     if latency is not None and not 1 <= latency <= len(places):
         raise ValueError(f"latency must be 1 to {len(places)}, the number of stage boundaries, not {excerpt(latency)}")
     if frequency_mhz is not None and not 0 < frequency_mhz <= FASTEST:
@@ -161,7 +161,7 @@ def sections(config: HardwareConfig, target: str = "ecp5") -> tuple[dict[str, fl
     """
     if target not in DELAYS:
         raise ValueError(unknown_name("target with delays", target, DELAYS))
-    places, chosen = stages(config), TARGETS[target]
+    places, chosen = config.stages, TARGETS[target]
     everywhere = dataclasses.replace(
         config, microarchitecture=dataclasses.replace(config.microarchitecture, registered_after=places)
     )

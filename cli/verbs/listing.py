@@ -19,7 +19,6 @@ from ...hdl import (
     converter_config,
     decoder_config,
     nvfp4_config,
-    stages,
 )
 from ...spec import (
     BLOCK_SIZES,
@@ -248,7 +247,7 @@ def _built(config: HardwareConfig, remark: str = "") -> Rows:
         *goals,
         {
             "key": "registered_after",
-            "value": ",".join(stages(config)),
+            "value": ",".join(config.stages),
             "meaning": f"stage boundaries with registers, any of them{remark}",
         },
         {

@@ -21,7 +21,7 @@ def confirmed(vectors: VectorSet) -> dict[str, object]:
     Raises `Disagreement` where a block differs, `ToolMissing` where Verilator or the C++ compiler is missing, and
     ValueError for rules that hardware does not have.
     """
-    config = CONFIGURATIONS[vectors.rules.name](vectors.rules)
+    config = CONFIGURATIONS[vectors.rules.name].built(vectors.rules)
     text, board = verilog(config, "dut"), Scoreboard(config)
     given = supplied(config, vectors.given).in_mode(0)
     board.compare("vectors", vectors.rules, given, vectors.expected, driver_of(text, "dut", config)(given))

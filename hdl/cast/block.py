@@ -7,8 +7,7 @@ from typing import Unpack
 from amaranth.hdl import Module
 
 from ...spec import Cast, FloatFormat
-from ..config.boundaries import cast_stages
-from ..config.build import CastConfig, CastHardwareFields, cast_config
+from ..config.cast import CastConfig, CastHardwareFields, cast_config
 from ..emission.modules import instantiated
 from ..primitives.pipeline import Pipeline
 from ..primitives.register import Stage
@@ -43,7 +42,6 @@ class Caster(Pipeline[CastConfig]):
         profile: str | None = None,
         **fields: Unpack[CastHardwareFields],
     ) -> None:
-        self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
         super().__init__(cast_config(config, profile, **fields))
 
     def elaborate(self, platform: object) -> Module:
@@ -58,7 +56,7 @@ class Caster(Pipeline[CastConfig]):
             m.d.comb += lane.x.eq(now.control[entering.name].word_select(number, entering.bits))
             if rules.random_bits:
                 m.d.comb += lane.random.eq(now.random.word_select(number, rules.random_bits))
-        for boundary in cast_stages(self.config):  # the lanes have what they need
+        for boundary in self.config.number_stages:  # the lanes have what they need
             now = now.crossed(boundary, control=())
         now = now.crossed("output", control=(), **{f"result_{number}": lane.y for number, lane in enumerate(lanes)})
         for number, result in enumerate(now.values.values()):

@@ -21,8 +21,7 @@ from ...spec import (
     Rounding,
     SpecialCodes,
 )
-from ..config.boundaries import cast_stages
-from ..config.build import CastConfig
+from ..config.cast import CastConfig
 from ..primitives.register import Stage, enable_port
 from ..primitives.rounding import ROUNDINGS as SHARED
 
@@ -142,7 +141,7 @@ class NumberCast(wiring.Component):
             "x": In(self.rules.source.bits),
             **({"random": In(self.rules.random_bits)} if self.rules.random_bits else {}),
             "y": Out(self.rules.destination.bits),
-            **enable_port(config, cast_stages(config)),
+            **enable_port(config, config.number_stages),
         }
         super().__init__(ports)
 

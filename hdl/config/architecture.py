@@ -96,24 +96,36 @@ class Nvfp4Form(Rule):
     )
 
 
-class MicroarchitectureFields(TypedDict, total=False):
+TOGETHER = {Amax.COMPARE: 2, Amax.RADIX4: 4}
+"""How many numbers a node of the tree compares. The other ways to find the largest compare digits."""
+
+
+class ArchitectureFields(TypedDict, total=False):
+    """Fields of any `Architecture` by name."""
+
+    registered_after: str | list[str] | tuple[str, ...]
+
+
+class LayoutFields(ArchitectureFields, total=False):
+    """Fields of an `Architecture` for blocks under scales."""
+
+    layout: str
+
+
+class MicroarchitectureFields(LayoutFields, total=False):
     """Fields of `Microarchitecture` by name."""
 
     amax: str
     amax_key: str
     quantizer: str
     structure: str
-    registered_after: str | list[str] | tuple[str, ...]
-    layout: str
 
 
-class DecoderArchitectureFields(TypedDict, total=False):
+class DecoderArchitectureFields(LayoutFields, total=False):
     """Fields of `DecoderArchitecture` by name."""
 
     lane: str
     structure: str
-    registered_after: str | list[str] | tuple[str, ...]
-    layout: str
 
 
 @dataclass(frozen=True, kw_only=True)

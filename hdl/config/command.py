@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ...spec import OTHER_BLOCKS, Cast, Encode, Hadamard, Operation
 from ...spec.profiles.resolve import PROFILES_OF, like
-from .build import (
-    NVFP4_OPERATIONS,
-    CastConfig,
-    ConverterConfig,
-    DecoderConfig,
-    HadamardConfig,
-    HardwareConfig,
-    Nvfp4Config,
-    Nvfp4DecoderConfig,
-)
-from .goals import BEST, decoder_fields_of, fields_of
+from .build import NVFP4_OPERATIONS
+from .goals import BEST
+from .hardware import HardwareConfig
 
 
 def option_of(operation: Operation) -> str:
@@ -46,7 +36,7 @@ def command_line(config: HardwareConfig | Operation, target: str | None = None) 
     """
     if isinstance(config, Operation):
         return _command((config,), None, {})
-    hardware = HARDWARE[config.numerics.name](config, tuple(BEST) if target is None else (target,))
+    hardware = config.hardware_options(tuple(BEST) if target is None else (target,))
     fields = {name: value for name, value in hardware.items() if target is None or name != "target"}
     return _command(config.modes, config.profile, fields)
 
@@ -80,36 +70,3 @@ def _usual(operation: Operation, profile: str) -> dict[str, object]:
         named = OTHER_BLOCKS.get(str(found.by_name()["block"]))
         return found.by_name() | {"block_size": 32 if named is None else named.block_size}
     return found.by_name() | {"lanes": 1} | ({"destination": None} if operation.is_back else {"source": "fp32"})
-
-
-def _of_encoder(config: ConverterConfig, targets: tuple[str, ...]) -> dict[str, str]:
-    return fields_of(config.microarchitecture, config.modes, targets)
-
-
-def _of_decoder(config: DecoderConfig, targets: tuple[str, ...]) -> dict[str, str]:
-    return decoder_fields_of(config.microarchitecture, config.numerics, targets)
-
-
-def _of_one_form(
-    config: CastConfig | Nvfp4Config | Nvfp4DecoderConfig | HadamardConfig, targets: tuple[str, ...]
-) -> dict[str, str]:
-    chosen, usual = config.microarchitecture, type(config.microarchitecture)()
-    fields: dict[str, Any] = {field.name: getattr(chosen, field.name) for field in dataclasses.fields(chosen)}
-    return {
-        name: ",".join(value) if isinstance(value, tuple) else str(value)
-        for name, value in fields.items()
-        if value != getattr(usual, name)
-    }
-
-
-HARDWARE: dict[str, Callable[..., dict[str, str]]] = {
-    "encode": _of_encoder,
-    "decode": _of_decoder,
-    "cast": _of_one_form,
-    "two_level_encode": _of_one_form,
-    "two_level_decode": _of_one_form,
-    "hadamard": _of_one_form,
-}
-"""By the name of the operation, the fewest fields that say the hardware of a configuration that may be built for some
-targets.
-"""

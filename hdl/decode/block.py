@@ -8,7 +8,7 @@ from amaranth.hdl import Module
 
 from ...spec import BlockFormat, Decode, NumberFormat
 from ..config.architecture import Lane
-from ..config.build import DecoderConfig, DecoderFields, decoder_config
+from ..config.decode import DecoderConfig, DecoderFields, decoder_config
 from ..emission.modules import instantiated
 from ..encode.operand import lane_name
 from ..primitives.pipeline import Pipeline
@@ -50,13 +50,14 @@ class BlockDecoder(Pipeline[DecoderConfig]):
     i_ready, o_valid : out; with registers
     """
 
+    SIGNALS = frozenset(("base", "nan", "inf", "zero", "carry", "reach", "beyond", "lowest", "near"))
+
     def __init__(
         self,
         config: str | BlockFormat | NumberFormat | Decode | DecoderConfig,
         profile: str | None = None,
         **fields: Unpack[DecoderFields],
     ) -> None:
-        self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
         super().__init__(decoder_config(config, profile, **fields))
 
     def elaborate(self, platform: object) -> Module:

@@ -22,8 +22,7 @@ from ...spec import (
     ScaleReading,
     Subnormals,
 )
-from ..config.boundaries import stages
-from ..config.build import DecoderConfig
+from ..config.decode import DecoderConfig
 from ..primitives.register import Stage, enable_port
 from ..primitives.rounding import rounds_up
 from .factor import EXPONENTS, FLAGS
@@ -118,7 +117,7 @@ class ElementDecoder(wiring.Component):
             **{name: In(shape) for name, shape in factor_ports(config).items()},
             **({"random": In(rules.random_bits)} if rules.random_bits else {}),
             "y": Out(rules.destination.bits),
-            **enable_port(config, stages(config)),
+            **enable_port(config, config.stages),
         }
         super().__init__(ports)
 

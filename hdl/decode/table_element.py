@@ -14,8 +14,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import DecodedNan, DecodedOverflow, DecodedZero, Subnormals
-from ..config.boundaries import stages
-from ..config.build import DecoderConfig
+from ..config.decode import DecoderConfig
+from ..primitives.elaboration import set_elaborated
 from ..primitives.known import Function, Known, Tables, function_of, known_bits, truth
 from ..primitives.register import Stage, enable_port
 from ..primitives.table import LUT_INPUTS
@@ -54,13 +54,13 @@ class ElementDecoder(wiring.Component):
                 "p": In(self.element.bits),
                 **{name: In(width) for name, (width, _) in self.plan.told.items()},
                 "y": Out(self.to.bits),
-                **enable_port(config, stages(config)),
+                **enable_port(config, config.stages),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m._MustUse__used = True  # tables that are refused leave nothing that Amaranth should warn of
+        set_elaborated(m)  # in case the tables are refused
         self.m, self.tables = m, Tables(m, platform, self.config)
         codes = range(self.element.sign_mask)
         self.pairs = [(byte, code) for byte in range(1 << self.rules.block.scale.bits) for code in codes]

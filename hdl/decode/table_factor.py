@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import Decode, Kind, Subnormals
-from ..config.build import DecoderConfig
+from ..config.decode import DecoderConfig
 from .factor import exponent_of, flag_of
 
 

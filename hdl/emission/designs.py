@@ -11,8 +11,9 @@ from typing import Any
 from ...host.files import claimed, parsed_json, regular, remove
 from ...spec.identifiers import identifier
 from ...spec.profiles.resolve import profile_of
-from ..config.build import HardwareConfig, config_of
+from ..config.build import config_of
 from ..config.command import command_line
+from ..config.hardware import HardwareConfig
 
 TAKE_IT = "leave out format and rules to take the one in the folder, or give another name or folder"
 """The way out for a command that checks a design, and never replaces it."""

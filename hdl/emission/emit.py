@@ -2,58 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
 from amaranth.lib import wiring
 
-from ...spec import BF16, Encode, Role, ScaleOrder, ScalePlace
+from ...spec import Encode, Role, ScaleOrder, ScalePlace
 from ...spec.identifiers import identifier
 from ..cast.block import Caster
-from ..config.architecture import DecoderArchitecture, Lane, Microarchitecture, Quantizer
-from ..config.boundaries import TOGETHER
-from ..config.build import (
-    CastConfig,
-    ConverterConfig,
-    DecoderConfig,
-    HadamardConfig,
-    HardwareConfig,
-    Nvfp4Config,
-    Nvfp4DecoderConfig,
-)
+from ..config.cast import CastConfig
 from ..config.command import option_of
+from ..config.decode import DecoderConfig
+from ..config.encode import ConverterConfig
+from ..config.hadamard import HadamardConfig
+from ..config.hardware import HardwareConfig
+from ..config.nvfp4_decode import Nvfp4DecoderConfig
+from ..config.nvfp4_encode import Nvfp4Config
 from ..decode.block import BlockDecoder
 from ..encode.block import BlockConverter
 from ..hadamard.transform import HadamardTransform
 from ..nvfp4.decoder import Nvfp4Decoder
 from ..nvfp4.encoder import Nvfp4Converter
+from ..primitives.pipeline import Pipeline
 from ..primitives.random_source import RandomSource
 from .modules import convert
 from .swizzle import SwizzleOffset, SwizzlePlace
 
-STORED = ("codes", "block")
-SIGNALS = {
-    "encode": frozenset(
-        ("x", "mode", "random", "scale", "p", *STORED, "amax", "magnitude", "key", "nan", "inf", "wide")
-    ),
-    "decode": frozenset(
-        (
-            *("p", "scale", *STORED, "random", "y", "base", "nan", "inf", "zero"),
-            *("carry", "reach", "beyond", "lowest", "near"),
-        )
-    ),
-    "cast": frozenset(("x", "p", "random", "y")),
-    "two_level_encode": frozenset(
-        ("x", "k", "d", "a", "random", "scale", "p", "amax", "significand", "exponent", "larger", "is_better", "error")
-    ),
-    "two_level_decode": frozenset(("p", "scale", "g", "y", "factor", "products")),
-    "hadamard": frozenset(("x", "y", "specials")),
+COMPONENTS: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
+    ConverterConfig: BlockConverter,
+    DecoderConfig: BlockDecoder,
+    CastConfig: Caster,
+    Nvfp4Config: Nvfp4Converter,
+    Nvfp4DecoderConfig: Nvfp4Decoder,
+    HadamardConfig: HadamardTransform,
 }
-"""By operation, names of the top module's own signals, which a module of the same name would hide."""
-
-CLOCKED = frozenset(("clk", "rst", "enable", "i_valid", "i_ready", "o_valid", "o_ready"))
-"""Those that a converter with registers has besides, and the registers themselves, whose names end in ``_q``."""
+"""The top component of each kind of configuration."""
 
 
 def default_name(config: HardwareConfig) -> str:
@@ -66,15 +50,14 @@ def default_name(config: HardwareConfig) -> str:
 
 
 def _checked_name(name: str, config: HardwareConfig) -> str:
-    signals = SIGNALS[config.numerics.name]
-    if identifier(name) in signals:
+    signals = {port.name for port in (*config.ports, *config.pins)} | COMPONENTS[type(config)].SIGNALS
+    registers = ""
+    if config.latency:
+        signals, registers = signals | {"enable"}, ", registers _q"
+    if identifier(name) in signals or (registers and name.endswith("_q")):
         raise ValueError(
-            f"name must not be that of a signal in the top module ({', '.join(sorted(signals))}), not {name!r}"
-        )
-    if config.latency and (name in CLOCKED or name.endswith("_q")):
-        raise ValueError(
-            f"name must not be that of a signal in the top module ({', '.join(sorted(CLOCKED))}, registers _q), not "
-            f"{name!r}"
+            f"name must differ from the signals of the top module ({', '.join(sorted(signals))}{registers}), "
+            f"not {name!r}"
         )
     return name
 
@@ -114,46 +97,6 @@ def _modes(config: ConverterConfig) -> list[dict[str, object]]:
     ]
 
 
-def _encoder(config: ConverterConfig) -> tuple[str, dict[str, str]]:
-    """What an encoder is, and its data ports, in words."""
-    block, numerics = config.numerics.block, config.numerics
-    elements = " or ".join(dict.fromkeys(mode.block.element.name for mode in config.modes))
-    blocks = config.formats.replace(",", " or ")
-    return f"{numerics.source.name} to {blocks} block converter", {
-        "x": f"{block.block_size} {numerics.source.name} numbers, element 0 in the low bits",
-        "mode": "; ".join(
-            f"{number}: {mode.block.element.name} {mode.scale_rule}" for number, mode in enumerate(config.modes)
-        ),
-        "random": f"{numerics.random_bits} random bits for each element, those of element 0 in the low bits",
-        "scale": f"shared scale, {block.scale.name} (byte = exponent + {block.scale.bias})",
-        "p": f"{block.block_size} {elements} codes of {block.element.bits} bits, element 0 in the low bits",
-    }
-
-
-def _decoder(config: DecoderConfig) -> tuple[str, dict[str, str]]:
-    """The same of a decoder."""
-    rules, block = config.numerics, config.numerics.block
-    return f"{block.name} to {rules.destination.name} block decoder", {
-        "p": f"{block.block_size} {block.element.name} codes of {block.element.bits} bits, element 0 in the low bits",
-        "scale": f"shared scale, one byte: {rules.scale_reading}",
-        "random": f"{rules.random_bits} random bits for each element, those of element 0 in the low bits",
-        "y": f"{block.block_size} {rules.destination.name} numbers, element 0 in the low bits",
-    }
-
-
-def _cast(config: CastConfig) -> tuple[str, dict[str, str]]:
-    """The same of a cast."""
-    rules = config.numerics
-    many = ", element 0 in the low bits" if rules.lanes > 1 else ""
-    words = {
-        port.name: f"{rules.lanes} {port.format.name} {port.role} of {port.bits} bits{many}"
-        for port in rules.ports
-        if port.format
-    }
-    random = f"{rules.random_bits} random bits for each number, those of element 0 in the low bits"
-    return f"{rules.source.name} to {rules.destination.name} cast", {**words, "random": random}
-
-
 def _stored(config: HardwareConfig) -> dict[str, str]:
     """The ports of a layout in words."""
     layout, pin, count = config.layout, config.stored_pin, config.numerics.block_size
@@ -168,73 +111,11 @@ def _stored(config: HardwareConfig) -> dict[str, str]:
     return {pin.name: f"{pin.lanes} bytes of the layout {layout.dialect}: {bytes_}; byte 0 in the low bits"}
 
 
-ROW = (Role.ROW_START, Role.ROW_CELLS, Role.ROW_THRESHOLDS)
-
-
-def _nvfp4(config: Nvfp4Config) -> tuple[str, dict[str, str]]:
-    """The same of an encoder under two levels of scales."""
-    rules, block = config.numerics, config.numerics.block
-    return f"{rules.source.name} to {block.name} block converter, order {rules.order}", {
-        "x": f"{rules.block_size} {rules.source.name} numbers, element 0 in the low bits",
-        "k": "constant of the tensor for the scale, fp32",
-        "d": "constant of the tensor for the elements, fp32",
-        "a": "the largest magnitude of the tensor, a number of fp32",
-        **{
-            port.name: f"{port.role.__doc__}, in the table at the byte scale"
-            for port in config.operation_ports
-            if port.role in ROW
-        },
-        "random": f"{rules.random_bits} random bits for each element, those of element 0 in the low bits",
-        "scale": f"block scale, {block.scale.name}",
-        "p": f"{rules.block_size} {block.element.name} codes of {block.element.bits} bits, element 0 in the low bits",
-    }
-
-
-def _nvfp4_decoder(config: Nvfp4DecoderConfig) -> tuple[str, dict[str, str]]:
-    """The same of a decoder under two levels of scales."""
-    rules, block = config.numerics, config.numerics.block
-    return f"{block.name} to {rules.destination.name} block decoder, convention {rules.convention}", {
-        "p": f"{rules.block_size} {block.element.name} codes of {block.element.bits} bits, element 0 in the low bits",
-        "scale": f"block scale, {block.scale.name}",
-        "g": "scale of the tensor, fp32",
-        "y": f"{rules.block_size} {rules.destination.name} numbers, element 0 in the low bits",
-    }
-
-
-def _hadamard(config: HadamardConfig) -> tuple[str, dict[str, str]]:
-    """The same of a Hadamard transform."""
-    words = f"{config.numerics.block_size} {BF16.name} numbers"
-    return "random Hadamard transform", {
-        "x": f"{words}, number 0 in the low bits",
-        "y": f"{words}, the transformed ones, number 0 in the low bits",
-    }
-
-
-IN_WORDS: dict[str, Callable[..., tuple[str, dict[str, str]]]] = {
-    "encode": _encoder,
-    "decode": _decoder,
-    "cast": _cast,
-    "two_level_encode": _nvfp4,
-    "two_level_decode": _nvfp4_decoder,
-    "hadamard": _hadamard,
-}
-COMPONENTS: dict[str, Callable[..., wiring.Component]] = {
-    "encode": BlockConverter,
-    "decode": BlockDecoder,
-    "cast": Caster,
-    "two_level_encode": Nvfp4Converter,
-    "two_level_decode": Nvfp4Decoder,
-    "hadamard": HadamardTransform,
-}
-"""By operation, what computes it."""
-
-
 def _header(about: dict[str, Any], config: HardwareConfig) -> str:
-    title, data = IN_WORDS[config.numerics.name](config)
     entering = [port.name for port in config.pins if port.role.is_data and port.direction == "input"]
     leaving = [port.name for port in config.pins if port.is_result]
     ports = {
-        **data,
+        **config.port_words(),
         **_stored(config),
         "clk": "all registers change at its rising edge",
         "rst": "synchronous, active high: drops all blocks that are inside; nothing enters or leaves meanwhile",
@@ -248,7 +129,7 @@ def _header(about: dict[str, Any], config: HardwareConfig) -> str:
         rules["registered_after"] = ", ".join(rules["registered_after"])
     own = rules.pop("formats", {})  # formats that their names do not say
     lines = [
-        f"{about['name']}: {title}",
+        f"{about['name']}: {config.title}",
         "SPDX-License-Identifier: Apache-2.0",
         "",
         "Made by " + ", ".join(f"{tool} {number}" for tool, number in about["generator"].items()) + ".",
@@ -301,17 +182,8 @@ def verilog(config: HardwareConfig, name: str | None = None) -> str:
     The same for the same configuration, name and versions, whatever the folder, the hash seed or the day.
     """
     about = describe(config, name)
-    waiver = WAIVER + TABLE_WAIVER * _has_tables(config)
-    return f"{_header(about, config)}{waiver}\n{convert(COMPONENTS[config.numerics.name](config), about['name'])}"
-
-
-def _has_tables(config: HardwareConfig) -> bool:
-    micro = config.microarchitecture
-    if isinstance(micro, DecoderArchitecture):
-        return micro.lane is Lane.TABLES
-    if isinstance(micro, Microarchitecture):
-        return micro.quantizer is Quantizer.TABLE or micro.amax not in TOGETHER
-    return False
+    waiver = WAIVER + TABLE_WAIVER * config.uses_tables
+    return f"{_header(about, config)}{waiver}\n{convert(COMPONENTS[type(config)](config), about['name'])}"
 
 
 def random_source(config: HardwareConfig, name: str) -> str:
@@ -358,8 +230,3 @@ def modules(config: HardwareConfig, name: str) -> dict[str, tuple[str, str]]:
     if config.layout is not None and config.layout.order is ScaleOrder.TILES_128X4:
         found |= {kind: (f"{name}_{kind}.v", swizzle(kind, name)) for kind in SWIZZLE}
     return found
-
-
-def title(config: HardwareConfig) -> str:
-    """The kind of converter, in words."""
-    return IN_WORDS[config.numerics.name](config)[0]

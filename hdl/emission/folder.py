@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...host.files import claimed, regular, write_whole
-from ..config.build import HardwareConfig
+from ..config.hardware import HardwareConfig
 from .designs import REPLACE_IT, design_in, drop_evidence, refuse_another
-from .emit import default_name, describe, modules, title, verilog
+from .emit import default_name, describe, modules, verilog
 from .package import core, file_list, templates
 from .vendors import project
 
@@ -56,7 +56,7 @@ def emit(
             **written,
             "filelist": (f"{name}.f", file_list(files)),
             "icarus": (f"{name}_icarus.f", file_list(files, folder / "rtl")),
-            "core": (f"{name}.core", core(about, title(config), files, test if has_bench else None)),
+            "core": (f"{name}.core", core(about, config.title, files, test if has_bench else None)),
             "template": (f"{name}_inst.v", in_verilog),
             "template_sv": (f"{name}_inst.sv", in_systemverilog),
             "json": (f"{name}.json", json.dumps(about, indent=2) + "\n"),

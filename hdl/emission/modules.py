@@ -15,6 +15,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Value
 from amaranth.lib import wiring
 
+from ..primitives.elaboration import set_elaborated
 from .yosys_wasm import run_yosys
 
 KEEP = '(* keep_hierarchy = "yes" *)\n'
@@ -45,7 +46,7 @@ class ModuleLibrary:
         if name not in self.parts:
             self.parts[name] = component
             self.waiting.append((name, component))
-        component._MustUse__used = True  # the first of its kind is elaborated for all
+        set_elaborated(component)  # the first of its kind is elaborated for all
         if _content(component) != _content(self.parts[name]):
             raise RuntimeError(f"two modules would have the name {name}")
         direction = {wiring.In: "i", wiring.Out: "o"}

@@ -8,9 +8,8 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 
 from ...spec import Encode, Kind
-from ..config.architecture import Quantizer
-from ..config.boundaries import TOGETHER, element_stages, tree_stages
-from ..config.build import ConverterConfig, ConverterFields, Format, converter_config
+from ..config.architecture import TOGETHER, Quantizer
+from ..config.encode import ConverterConfig, ConverterFields, Format, converter_config
 from ..emission.modules import instantiated
 from ..primitives.amax import AmaxTree, ReduceKey, inner_stages
 from ..primitives.msb_first import MsbFirst
@@ -79,8 +78,9 @@ class BlockConverter(Pipeline[ConverterConfig]):
     i_ready, o_valid : out; with registers
     """
 
+    SIGNALS = frozenset(("amax", "magnitude", "key", "nan", "inf", "wide"))
+
     def __init__(self, config: Format, profile: str | None = None, **fields: Unpack[ConverterFields]) -> None:
-        self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
         super().__init__(converter_config(config, profile, **fields))
 
     def elaborate(self, platform: object) -> Module:
@@ -105,11 +105,11 @@ class BlockConverter(Pipeline[ConverterConfig]):
         if tree.reduced:
             self.tell(m, now, tree)
 
-        if {*tree_stages(config), "scale"} & {*micro.registered_after}:
+        if {*config.tree_stages, "scale"} & {*micro.registered_after}:
             x = narrowed(m, numerics, x, elements[0].significant_bits)
         for boundary in inner_stages(config):  # what the tree holds there, it registers itself
             now, x = crossed(now, boundary, x)
-        root = tree_stages(config)[len(inner_stages(config))]
+        root = config.tree_stages[len(inner_stages(config))]
         now, x = crossed(now, root, x, amax=tree.amax)
         key = now.amax
         if not tree.reduced:
@@ -137,7 +137,7 @@ class BlockConverter(Pipeline[ConverterConfig]):
                 *(getattr(element, flag).eq(now.values[flag]) for flag in flags),
                 *([element.random.eq(now.random[count * lane : count * (lane + 1)])] if count else []),
             ]
-        for boundary in element_stages(config):  # the scale goes along with the lanes
+        for boundary in config.element_stages:  # the scale goes along with the lanes
             now = now.crossed(boundary, control=(), scale=now.scale)
         codes = {lane_name("p", lane, numerics): element.p for lane, element in enumerate(elements)}
         now = now.crossed("output", control=(), scale=now.scale, **codes)

@@ -19,8 +19,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import Encode, EncodedZero, Kind, Rounding, Specials, Subnormals, signal_codes
-from ..config.boundaries import element_stages
-from ..config.build import ConverterConfig
+from ..config.encode import ConverterConfig
 from ..primitives.register import Stage, enable_port
 from ..primitives.rounding import bits_below, rounds_up
 from .mode import by_mode, mode_port
@@ -97,7 +96,7 @@ class ElementQuantizer(wiring.Component):
                 **mode_port(config),
                 **random,
                 **{flag: In(1) for flag in special_flags(self.numerics)},
-                **enable_port(config, element_stages(config)),
+                **enable_port(config, config.element_stages),
                 "p": Out(self.numerics.block.element.bits),
             }
         )

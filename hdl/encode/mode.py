@@ -11,7 +11,7 @@ from amaranth.hdl import Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member
 
-from ..config.build import ConverterConfig
+from ..config.encode import ConverterConfig
 
 if TYPE_CHECKING:
     from ..primitives.register import Stage

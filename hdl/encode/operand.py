@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Value, unsigned
 from amaranth.lib import data
 
 from ...spec import FP16, Encode, EncodedZero, Operation, ScaleRule, Specials, Subnormals
-from ..config.build import ConverterConfig
+from ..config.encode import ConverterConfig
 
 ROUNDS_UP = {
     ScaleRule.FLOOR: False,

@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import Encode, Rounding, ScaleRule, Specials
-from ..config.build import ConverterConfig
+from ..config.encode import ConverterConfig
 from .mode import by_mode, mode_port
 from .operand import ROUNDS_UP, scale_key_layout, special_flags
 from .threshold import OFFSETS, is_above_four_thirds

@@ -9,7 +9,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import Port, Role
-from ..config.build import ConverterConfig, ConverterFields, Format
+from ..config.encode import ConverterConfig, ConverterFields, Format
+from ..primitives.elaboration import set_elaborated
 from .block import BlockConverter
 
 
@@ -50,13 +51,13 @@ class StreamConverter(wiring.Component):
     """
 
     def __init__(self, config: Format, profile: str | None = None, **fields: Unpack[ConverterFields]) -> None:
-        self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
+        set_elaborated(self)  # until the configuration is accepted
         self.converter = BlockConverter(config, profile, **fields)
         config = self.converter.config
         if not config.latency:
-            self.converter._MustUse__used = True
+            set_elaborated(self.converter)
             raise ValueError("a converter without registers has no streams: give registered_after")
-        self._MustUse__used = False
+        set_elaborated(self, False)
         super().__init__(
             {"i": In(stream.Signature(payload(config, "input"))), "o": Out(stream.Signature(payload(config, "output")))}
         )

@@ -17,8 +17,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec import EncodedZero, Specials, Subnormals, signal_codes
 from ..config.architecture import Structure
-from ..config.boundaries import element_stages
-from ..config.build import ConverterConfig
+from ..config.encode import ConverterConfig
 from ..emission.modules import ModuleLibrary, instantiated
 from ..primitives.normalise import Normalised, max_shift_of, normalised
 from ..primitives.register import Stage, enable_port
@@ -64,7 +63,7 @@ class TableQuantizer(wiring.Component):
                 "scale": In(self.numerics.block.scale.bits),
                 **early,
                 **{flag: In(1) for flag in special_flags(self.numerics)},
-                **enable_port(config, element_stages(config)),
+                **enable_port(config, config.element_stages),
                 "p": Out(self.numerics.block.element.bits),
             }
         )

@@ -15,9 +15,9 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec import Rounding, Specials, Subnormals
 from ..config.architecture import Structure
-from ..config.boundaries import element_stages
-from ..config.build import ConverterConfig
+from ..config.encode import ConverterConfig
 from ..emission.modules import ModuleLibrary, instantiated
+from ..primitives.elaboration import set_elaborated
 from ..primitives.register import Stage, enable_port
 from ..primitives.rounding import rounds_up
 from ..primitives.table import table
@@ -68,7 +68,7 @@ class FixedQuantizer(wiring.Component):
                 "x": In(self.numerics.source.bits),
                 "scale": In(self.numerics.block.scale.bits),
                 **{flag: In(1) for flag in special_flags(self.numerics)},
-                **enable_port(config, element_stages(config)),
+                **enable_port(config, config.element_stages),
                 "p": Out(self.numerics.block.element.bits),
             }
         )
@@ -230,6 +230,6 @@ class FixedQuantizer(wiring.Component):
             m.submodules.make_signed_sum = instantiated(part, platform)
             m.d.comb += self.p.eq(part.p)
         else:
-            part._MustUse__used = True
+            set_elaborated(part)
             m.d.comb += self.p.eq(signed_sum(part))
         return m

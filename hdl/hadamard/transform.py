@@ -13,7 +13,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import BF16, Hadamard
-from ..config.build import HadamardConfig, HadamardFields, hadamard_config
+from ..config.hadamard import HadamardConfig, HadamardFields, hadamard_config
 from ..emission.modules import instantiated
 from ..encode.operand import lane_name
 from ..primitives.pipeline import Pipeline
@@ -161,10 +161,11 @@ class HadamardTransform(Pipeline[HadamardConfig]):
     i_ready, o_valid : out; with registers
     """
 
+    SIGNALS = frozenset(("specials",))
+
     def __init__(
         self, config: str | Hadamard | HadamardConfig, profile: str | None = None, **fields: Unpack[HadamardFields]
     ) -> None:
-        self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
         super().__init__(hadamard_config(config, profile, **fields))
 
     def elaborate(self, platform: object) -> Module:

@@ -10,8 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import E2M1, E4M3, FP32, FourOverSix
-from ..config.boundaries import candidate_stages
-from ..config.build import Nvfp4Config
+from ..config.nvfp4_encode import Nvfp4Config
 from ..emission.modules import instantiated
 from ..encode.operand import lane_name
 from ..primitives.binary32 import ONE_AND_A_HALF, Number, normalised, product
@@ -139,7 +138,7 @@ class Candidate(wiring.Component):
                 "d": In(FP32.bits),
                 "a": In(FP32.bits),
                 "scale": In(E4M3.bits),
-                **enable_port(config, candidate_stages(config)),
+                **enable_port(config, config.candidate_stages),
                 "p": Out(rules.block_size * E2M1.bits),
                 "error": Out(LONG),
             }

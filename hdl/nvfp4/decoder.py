@@ -14,7 +14,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import E2M1, E4M3, FP32, BlockFormat, Convention, DecodedNan, FloatFormat, NumberFormat, Nvfp4Decode
-from ..config.build import Nvfp4DecoderConfig, Nvfp4DecoderFields, nvfp4_decoder_config
+from ..config.nvfp4_decode import Nvfp4DecoderConfig, Nvfp4DecoderFields, nvfp4_decoder_config
 from ..emission.modules import instantiated
 from ..encode.operand import lane_name
 from ..primitives.binary32 import SIGNIFICAND, Number, divided, normalised, product
@@ -250,13 +250,14 @@ class Nvfp4Decoder(Pipeline[Nvfp4DecoderConfig]):
     i_ready, o_valid : out; with registers
     """
 
+    SIGNALS = frozenset(("factor", "products"))
+
     def __init__(
         self,
         config: str | BlockFormat | NumberFormat | Nvfp4Decode | Nvfp4DecoderConfig,
         profile: str | None = None,
         **fields: Unpack[Nvfp4DecoderFields],
     ) -> None:
-        self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
         super().__init__(nvfp4_decoder_config(config, profile, **fields))
 
     def elaborate(self, platform: object) -> Module:

@@ -10,7 +10,8 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec import E2M1, Order
 from ..cast.number import NumberCast
-from ..config.build import Nvfp4Config, cast_config
+from ..config.cast import cast_config
+from ..config.nvfp4_encode import Nvfp4Config
 from ..emission.modules import instantiated
 from ..primitives.binary32 import SIGNIFICAND, Number, normalised, packed, product, rounded
 from .factor import EXPONENT

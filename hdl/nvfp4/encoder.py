@@ -11,8 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import FP32, BlockFormat, FourOverSix, NumberFormat, Nvfp4Encode, Order
-from ..config.boundaries import candidate_stages, maximum_stages, scale_stages
-from ..config.build import Nvfp4Config, Nvfp4HardwareFields, nvfp4_config
+from ..config.nvfp4_encode import Nvfp4Config, Nvfp4HardwareFields, nvfp4_config
 from ..emission.modules import instantiated
 from ..encode.operand import lane_name
 from ..primitives.amax import largest
@@ -40,7 +39,7 @@ class Nvfp4Maximum(wiring.Component):
         self.rules = config.numerics
         self.config = config
         bits = self.rules.source.bits
-        enable = enable_port(config, maximum_stages(config))
+        enable = enable_port(config, config.maximum_stages)
         super().__init__({"x": In(self.rules.block_size * bits), **enable, "amax": Out(bits - 1)})
 
     def elaborate(self, platform: object) -> Module:
@@ -96,13 +95,14 @@ class Nvfp4Converter(Pipeline[Nvfp4Config]):
     i_ready, o_valid : out; with registers
     """
 
+    SIGNALS = frozenset(("amax", "significand", "exponent", "larger", "is_better", "error"))
+
     def __init__(
         self,
         config: str | BlockFormat | NumberFormat | Nvfp4Encode | Nvfp4Config,
         profile: str | None = None,
         **fields: Unpack[Nvfp4HardwareFields],
     ) -> None:
-        self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
         super().__init__(nvfp4_config(config, profile, **fields))
 
     def elaborate(self, platform: object) -> Module:
@@ -117,14 +117,14 @@ class Nvfp4Converter(Pipeline[Nvfp4Config]):
         now = Stage(m, self, control=("x", *constants)).crossed("input")
         m.d.comb += maximum.x.eq(now.x)
         self.tell(m, now, maximum)
-        for boundary in maximum_stages(config):  # what a part holds there, it registers itself
+        for boundary in config.maximum_stages:  # what a part holds there, it registers itself
             now = now.crossed(boundary)
         now = now.crossed("amax", amax=maximum.amax)
         m.d.comb += unit.amax.eq(now.amax)
         connect_constants(m, unit, now)
         self.tell(m, now, unit)
         kept = [name for name in now.control if name != "k"]
-        for boundary in scale_stages(config):
+        for boundary in config.scale_stages:
             now = now.crossed(boundary, control=kept)
         if rules.four_over_six is FourOverSix.OFF:
             now = now.crossed("scale", control=kept, scale=unit.scale)
@@ -157,7 +157,7 @@ class Nvfp4Converter(Pipeline[Nvfp4Config]):
             m.d.comb += candidate.scale.eq(scales[name])
             self.tell(m, now, candidate)
         now = Stage(m, self, values={**scales, "is_special": Cat(*specials).any()})
-        for boundary in candidate_stages(self.config):
+        for boundary in self.config.candidate_stages:
             now = now.crossed(boundary, **now.values)
         six, four = tried.values()
         is_better = Signal()

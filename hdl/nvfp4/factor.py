@@ -9,8 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import E4M3, FP32, Order
-from ..config.boundaries import reciprocal_stages
-from ..config.build import Nvfp4Config
+from ..config.nvfp4_encode import Nvfp4Config
 from ..primitives.binary32 import SIGNIFICAND, Number, divided, normalised, product, reciprocal, rounded
 from ..primitives.register import Stage, enable_port
 
@@ -42,7 +41,7 @@ class ReciprocalFactor(wiring.Component):
     def __init__(self, config: Nvfp4Config) -> None:
         companion = {"companion": Out(SIGNIFICAND + 1), "error": Out(ERROR)}
         self.config = config
-        enable = enable_port(config, reciprocal_stages(config))
+        enable = enable_port(config, config.reciprocal_stages)
         super().__init__({"scale": In(E4M3.bits), "d": In(FP32.bits), **enable, **FACTOR, **companion})
 
     def elaborate(self, platform: object) -> Module:

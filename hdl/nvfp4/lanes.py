@@ -11,7 +11,6 @@ from amaranth.lib.wiring import In
 
 from ...spec import FP32
 from ..config.architecture import Nvfp4Form
-from ..config.boundaries import factor_stages, lane_stages
 from ..emission.modules import instantiated
 from ..encode.operand import lane_name
 from ..primitives.register import Stage
@@ -55,7 +54,7 @@ def encoded(
     m.d.comb += factor.scale.eq(now.scale)
     connect_constants(m, factor, now)
     parts = [factor]
-    for boundary in factor_stages(config):
+    for boundary in config.factor_stages:
         now = now.crossed(boundary, control=("x", "random"), scale=now.scale, **also)
         also = {name: now.values[name] for name in also}
     asked = elements[0].signature.members
@@ -71,7 +70,7 @@ def encoded(
         if rules.random_bits:
             m.d.comb += element.random.eq(now.random.word_select(lane, rules.random_bits))
         parts.append(element)
-    for boundary in lane_stages(config):
+    for boundary in config.lane_stages:
         now = now.crossed(boundary, scale=now.scale, **{name: now.values[name] for name in also})
     m.d.comb += [part.enable.eq(component.enable) for part in parts if "enable" in part.signature.members]
     return now, {lane_name("p", lane, rules): element.p for lane, element in enumerate(elements)}

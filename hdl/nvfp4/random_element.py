@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import E2M1
-from ..config.build import Nvfp4Config
+from ..config.nvfp4_encode import Nvfp4Config
 from ..primitives.binary32 import SIGNIFICAND, Number, normalised, product
 from .element import LARGEST, SUBNORMAL_PLACES, with_specials
 from .factor import EXPONENT

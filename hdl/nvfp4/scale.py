@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec import E4M3, FP32, FloatFormat, FourOverSix, Order
 from ..cast.number import NumberCast
-from ..config.boundaries import SCALE_CAST, scale_stages
-from ..config.build import Nvfp4Config, cast_config
+from ..config.cast import cast_config
+from ..config.nvfp4_encode import SCALE_CAST, Nvfp4Config
 from ..emission.modules import instantiated
 from ..primitives.binary32 import (
     ONE_AND_A_HALF,
@@ -74,7 +74,7 @@ class Nvfp4Scale(wiring.Component):
         self.rules = config.numerics
         scales = ("scale", *(["larger"] if self.rules.four_over_six is not FourOverSix.OFF else []))
         self.config = config
-        enable = enable_port(config, scale_stages(config))
+        enable = enable_port(config, config.scale_stages)
         told = {"amax": In(self.rules.source.bits - 1), "k": In(FP32.bits), **enable}
         super().__init__({**told, **dict.fromkeys(scales, Out(E4M3.bits))})
 

@@ -14,8 +14,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ...spec import E4M3, FP32
-from ..config.boundaries import factor_stages
-from ..config.build import Nvfp4Config
+from ..config.nvfp4_encode import Nvfp4Config
 from ..emission.modules import instantiated
 from ..primitives.binary32 import SIGNIFICAND, reciprocal, reduced
 from ..primitives.register import Stage, enable_port
@@ -48,7 +47,7 @@ class ThresholdUnit(wiring.Component):
         self.flags = [name for name in flags_of(config) if name != "nan_sign"]
         outputs: dict[str, Member] = {name: Out(shape) for name, shape in row_shapes(config).items()}
         flags = {name: Out(1) for name in self.flags}
-        enable = enable_port(config, factor_stages(config))
+        enable = enable_port(config, config.factor_stages)
         super().__init__({"scale": In(E4M3.bits), "d": In(FP32.bits), **enable, **outputs, **flags})
 
     def elaborate(self, platform: object) -> Module:

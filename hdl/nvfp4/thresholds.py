@@ -7,8 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ...spec import E2M1, E4M3, Role
-from ..config.boundaries import lane_stages
-from ..config.build import Nvfp4Config
+from ..config.nvfp4_encode import Nvfp4Config
 from ..primitives.binary32 import with_field
 from ..primitives.register import Stage, enable_port
 from .element import SUBNORMAL_PLACES, flags_of, with_specials
@@ -84,7 +83,7 @@ class ThresholdElement(wiring.Component):
     def __init__(self, config: Nvfp4Config) -> None:
         self.config = config
         rows = {name: In(shape) for name, shape in row_shapes(config).items()}
-        told = {**rows, **flags_of(config), **enable_port(config, lane_stages(config))}
+        told = {**rows, **flags_of(config), **enable_port(config, config.lane_stages)}
         super().__init__({"x": In(config.numerics.source.bits), **told, "p": Out(E2M1.bits)})
 
     def elaborate(self, platform: object) -> Module:

@@ -7,9 +7,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import Encode, Specials
-from ..config.architecture import AmaxKey, Quantizer
-from ..config.boundaries import TOGETHER, tree_stages
-from ..config.build import ConverterConfig
+from ..config.architecture import TOGETHER, AmaxKey, Quantizer
+from ..config.encode import ConverterConfig
 from ..emission.modules import instantiated
 from ..encode.mode import by_mode, mode_port
 from ..encode.operand import lane_name, operand_layout, scale_key_layout
@@ -86,7 +85,7 @@ class ReduceKey(wiring.Component):
 
 def inner_stages(config: ConverterConfig) -> tuple[str, ...]:
     """Places for registers inside the tree, whose output is that of its last level."""
-    places = tree_stages(config)
+    places = config.tree_stages
     return places[:-1] if config.microarchitecture.amax_key is AmaxKey.REDUCED else places[:-2]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Const, Module, Value
 
-from ..config.build import DecoderConfig
+from ..config.decode import DecoderConfig
 from .table import table
 
 

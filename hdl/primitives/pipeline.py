@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import Role
-from ..config.build import HardwareConfig
+from ..config.hardware import HardwareConfig
 from ..emission.stored import wire
+from .elaboration import set_elaborated
 from .register import Stage
 
 Config = TypeVar("Config", bound=HardwareConfig)
@@ -19,9 +20,17 @@ Config = TypeVar("Config", bound=HardwareConfig)
 class Pipeline(wiring.Component, Generic[Config]):
     """A component with the ports of a configuration; clock and reset are those of the domain ``sync``."""
 
+    SIGNALS: ClassVar[frozenset[str]] = frozenset()
+    """Names of signals in the module, besides its ports. A module of the same name would be hidden."""
+
+    def __new__(cls, *arguments: Any, **fields: Any) -> Self:
+        self = super().__new__(cls, *arguments, **fields)
+        set_elaborated(self)  # until the configuration is accepted
+        return self
+
     def __init__(self, config: Config) -> None:
         self.config = config
-        self._MustUse__used = False
+        set_elaborated(self, False)
         super().__init__(
             {
                 port.name: (In if port.direction == "input" else Out)(port.width)

@@ -13,7 +13,7 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ..config.build import HardwareConfig
+from ..config.hardware import HardwareConfig
 
 
 def enable_port(config: HardwareConfig, boundaries: Iterable[str]) -> dict[str, Member]:

@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config.architecture import Structure
-from ..config.build import ConverterConfig
+from ..config.encode import ConverterConfig
 from ..emission.modules import ModuleLibrary, instantiated
 from .table import LUT_INPUTS, truth_of
 

@@ -10,7 +10,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config.architecture import Structure
-from ..config.build import ConverterConfig, DecoderConfig
+from ..config.decode import DecoderConfig
+from ..config.encode import ConverterConfig
 from ..emission.modules import ModuleLibrary, instantiated
 
 LUT_INPUTS = 6

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..config.build import ConverterConfig
+from ..config.encode import ConverterConfig
 from ..encode.operand import operand_config, operand_layout
 
 

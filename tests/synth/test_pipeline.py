@@ -5,14 +5,14 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from mxcast.hdl import cast_config, converter_config, decoder_config, stages, verilog
+from mxcast.hdl import cast_config, converter_config, decoder_config, verilog
 from mxcast.synth import pipeline, pipelined, plan, synth
 from mxcast.synth.pipeline import DELAYS, sections
 from mxcast.synth.targets import TARGETS
 from mxcast.synth.yosys import run
 
 CONFIG = converter_config("e2m1", block_size=2)
-PLACES = stages(CONFIG)
+PLACES = CONFIG.stages
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_unknown_target():
 def test_sections_of_a_netlist():
     """Two levels of comparators are alike; inputs come from nowhere; normalising takes longest."""
     delays, bits = sections(converter_config("e2m1", block_size=4), "ecp5")
-    assert tuple(delays) == tuple(bits) == stages(converter_config("e2m1", block_size=4))
+    assert tuple(delays) == tuple(bits) == converter_config("e2m1", block_size=4).stages
     assert delays["input"] == 0 < delays["level1"] == delays["level2"] < delays["normalised"] == max(delays.values())
     assert bits["input"] == 4 * 32 + 1 and bits["output"] == pytest.approx(4 * 4 + 8 + 1, abs=9)
 
@@ -133,7 +133,7 @@ def test_registers_make_the_netlist_shorter():
 )
 def test_synthesis_resets_no_data(block, profile, rules, tmp_path):
     """A reset that is made of data is gated by the enable, and the gate is on the longest path."""
-    places = stages(converter_config(block, profile, block_size=2, **rules))[
+    places = converter_config(block, profile, block_size=2, **rules).stages[
         :-1
     ]  # an output is a register, not an inverter behind one
     config = converter_config(block, profile, block_size=2, registered_after=places, **rules)

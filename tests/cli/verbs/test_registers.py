@@ -15,7 +15,7 @@ def measured(monkeypatch):
     monkeypatch.setattr(
         pipeline,
         "sections",
-        lambda config, target: (dict.fromkeys(pipeline.stages(config), 1.0), dict.fromkeys(pipeline.stages(config), 1)),
+        lambda config, target: (dict.fromkeys(config.stages, 1.0), dict.fromkeys(config.stages, 1)),
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mxcast.cli import main
-from mxcast.hdl import BEST, Goal, HardwareConfig, Nvfp4Form, configuration, emit, stages
+from mxcast.hdl import BEST, Goal, HardwareConfig, Nvfp4Form, configuration, emit
 from mxcast.proof.solve import branches
 from mxcast.spec import CASTS, DECODERS, INSTRUCTIONS, LAYOUTS, PROFILES, SCALARS, SOURCES
 
@@ -77,7 +77,7 @@ def nvfp4() -> Iterator[HardwareConfig]:
     yield from those_that_exist("encode", ["nvfp4"], ORDERS, *forms, *({**one, "source": "bf16"} for one in more))
     for order, form in product(ORDERS, ("thresholds", "product")):
         (plain,) = those_that_exist("encode", ["nvfp4"], [order], {"form": form, "source": "bf16"})
-        registers = {"form": form, "source": "bf16", "registered_after": stages(plain)[::3]}
+        registers = {"form": form, "source": "bf16", "registered_after": plain.stages[::3]}
         yield from those_that_exist("encode", ["nvfp4"], [order], registers)
 
 

@@ -298,7 +298,7 @@ def _broken(text: str) -> str:
 def test_names_and_ports():
     about = decoder_config(block_format("e4m3"), "te")
     assert verilog(about).startswith("// mxfp8_e4m3_decode_te: mxfp8_e4m3 to fp32 block decoder\n")
-    with pytest.raises(ValueError, match="^name must not be that of a signal in the top module"):
+    with pytest.raises(ValueError, match="^name must differ from the signals of the top module"):
         verilog(about, "base")
     with pytest.raises(ValueError, match="^unknown stage boundary 'level1'"):
         decoder_config("e4m3", registered_after="level1")

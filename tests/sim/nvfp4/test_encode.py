@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import mxcast
-from mxcast.hdl import Nvfp4Form, config_of, nvfp4_config, stages, verilog
-from mxcast.hdl.config.build import NVFP4_ORDERS
+from mxcast.hdl import Nvfp4Form, config_of, nvfp4_config, verilog
 from mxcast.hdl.config.command import command_line
+from mxcast.hdl.config.nvfp4_encode import NVFP4_ORDERS
 from mxcast.hdl.nvfp4.encoder import IGNORES_NAN
 from mxcast.hdl.nvfp4.factor import FACTOR_UNITS
 from mxcast.hdl.nvfp4.lanes import FORMS
@@ -78,7 +78,7 @@ def test_the_golden_model(order, source, form, record_property):
 )
 def test_registers(order, registers):
     """At one stage boundary, and at all of them."""
-    places = stages(nvfp4_config("nvfp4", f"nvfp4_{order}", source="bf16"))
+    places = nvfp4_config("nvfp4", f"nvfp4_{order}", source="bf16").stages
     config, design = made(order, source="bf16", registered_after=registers or places)
     result = verify(config, design=design, stimuli="corner")
     assert result.passed, result.report

@@ -4,7 +4,7 @@ sides, and are proved.
 
 import pytest
 
-from mxcast.hdl import converter_config, stages
+from mxcast.hdl import converter_config
 from mxcast.proof import prove
 from mxcast.proof.solve.argument import Status
 from mxcast.sim import verify
@@ -41,7 +41,7 @@ def test_all_places_under_stalls(block, profile, rules):
     assert result.passed and result.blocks > 20_000, result.report
 
 
-@pytest.mark.parametrize("place", share(stages(converter_config(WIDE[0], WIDE[1], **WIDE[2])), 3))
+@pytest.mark.parametrize("place", share(converter_config(WIDE[0], WIDE[1], **WIDE[2]).stages, 3))
 def test_every_place_alone_under_stalls(place):
     config = converter_config("e4m3", "te", source="fp16", block_size=2, registered_after=place)
     assert config.latency == 1

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from mxcast.hdl import ConverterConfig, converter_config, stages, verilog
+from mxcast.hdl import ConverterConfig, converter_config, verilog
 from mxcast.models import quantize
 from mxcast.proof import prove
 from mxcast.proof.solve.argument import Status
@@ -23,7 +23,7 @@ NAME = "stalled"
 
 def everywhere(block: str, profile: str = "ocp", **rules: object) -> ConverterConfig:
     """With registers at all places."""
-    return converter_config(block, profile, registered_after=stages(converter_config(block, profile, **rules)), **rules)
+    return converter_config(block, profile, registered_after=converter_config(block, profile, **rules).stages, **rules)
 
 
 WIDE = "e4m3", "te", {"source": "fp16", "block_size": 2}  # widened, and what NaN and Inf do last

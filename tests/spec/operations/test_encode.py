@@ -612,7 +612,7 @@ def test_a_configuration_is_complete(arguments, fields):
 
 def test_a_configuration_of_another_operation(monkeypatch):
     monkeypatch.setitem(OPERATIONS, "other", SimpleNamespace(from_dict=lambda fields: SimpleNamespace(name="other")))
-    with pytest.raises(ValueError, match="^the operation of a converter must be encode, not other$"):
+    with pytest.raises(ValueError, match="^the operation of an encoder must be encode, not other$"):
         ConverterConfig.from_dict({"numerics": {"operation": "other"}, "microarchitecture": {}})
 
 

@@ -1,0 +1,89 @@
+"""The configuration of a cast."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Unpack
+
+from ...spec import Cast, CastFields, FloatFormat, casting
+from .architecture import ArchitectureFields, CastArchitecture
+from .hardware import HardwareConfig, TargetFields
+
+
+class CastHardwareFields(CastFields, ArchitectureFields, TargetFields, total=False):
+    """Fields of `spec.Cast` and of the hardware, which change no bit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CastConfig(HardwareConfig[Cast]):
+    """A cast of one number, or of several in parallel.
+
+    >>> [port.name for port in cast_config("e4m3", registered_after="exponent").ports]
+    ['clk', 'rst', 'x', 'i_valid', 'i_ready', 'p', 'o_valid', 'o_ready']
+    """
+
+    OPERATION: ClassVar[type[Cast]] = Cast
+    ARCHITECTURE: ClassVar[type[CastArchitecture]] = CastArchitecture
+    KIND: ClassVar[str] = "a cast"
+
+    microarchitecture: CastArchitecture = field(default_factory=CastArchitecture)
+
+    @classmethod
+    def _resolved(cls, format: Any, profile: str | None = None, **rules: Any) -> Cast:
+        return casting(format, profile, **rules)
+
+    @property
+    def number_stages(self) -> tuple[str, ...]:
+        """Stage boundaries in the cast of a number."""
+        return ("exponent", *(["shifted"] if self.numerics.destination.subnormals else []), "rounded")
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """``input``; ``exponent``, the exponent of the result; ``shifted`` (if the destination has subnormals);
+        ``rounded``; ``output``.
+        """
+        return "input", *self.number_stages, "output"
+
+    @property
+    def title(self) -> str:
+        return f"{self.numerics.source.name} to {self.numerics.destination.name} cast"
+
+    def port_words(self) -> dict[str, str]:
+        rules = self.numerics
+        many = ", element 0 in the low bits" if rules.lanes > 1 else ""
+        words = {
+            port.name: f"{rules.lanes} {port.format.name} {port.role} of {port.bits} bits{many}"
+            for port in rules.ports
+            if port.format
+        }
+        random = f"{rules.random_bits} random bits for each number, those of element 0 in the low bits"
+        return {**words, "random": random}
+
+    @property
+    def is_usual(self) -> bool:
+        return self.profile is not None and not self.latency
+
+
+def cast_config(
+    format: str | FloatFormat | Cast | CastConfig, profile: str | None = None, **fields: Unpack[CastHardwareFields]
+) -> CastConfig:
+    """The configuration of a cast.
+
+    Parameters
+    ----------
+    format : a scalar format by name, a PTX instruction, a `Cast`, or a `CastConfig`, which is returned as it is
+    profile : the name of the profile with the rules; ``ocp`` by default
+    fields : fields of `Cast` that replace rules of the profile (with ``destination``, the rules of the cast back), and
+        ``registered_after``; ``target`` and ``optimize`` do not change the hardware
+
+    Raises
+    ------
+    TypeError
+        for a value of the wrong kind, a profile with a `Cast`, and a profile or fields with a `CastConfig`
+    ValueError
+        for an unknown name, and for a cast that cannot be built
+
+    >>> cast_config("cvt.rp.satfinite.ue8m0x2.f32").profile
+    'ptx'
+    """
+    return CastConfig.built(format, profile, fields)

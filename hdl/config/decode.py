@@ -1,0 +1,104 @@
+"""The configuration of a decoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Unpack
+
+from ...spec import BlockFormat, Decode, DecodeFields, NumberFormat, Subnormals, decoding
+from .architecture import SUPPORTS, DecoderArchitecture, DecoderArchitectureFields, Lane, supports
+from .goals import Goal, decoder_fields_of, optimized_decoder
+from .hardware import HardwareConfig, TargetFields
+
+
+class DecoderFields(DecodeFields, DecoderArchitectureFields, TargetFields, total=False):
+    """Fields of `spec.Decode` and of the hardware, which change no bit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderConfig(HardwareConfig[Decode]):
+    """A decoder.
+
+    >>> [port.name for port in decoder_config("e2m1", registered_after="scale").ports]
+    ['clk', 'rst', 'p', 'scale', 'i_valid', 'i_ready', 'y', 'o_valid', 'o_ready']
+    """
+
+    OPERATION: ClassVar[type[Decode]] = Decode
+    ARCHITECTURE: ClassVar[type[DecoderArchitecture]] = DecoderArchitecture
+    KIND: ClassVar[str] = "a decoder"
+
+    microarchitecture: DecoderArchitecture = field(default_factory=DecoderArchitecture)
+
+    def _refused(self) -> dict[str, bool]:
+        lane = self.microarchitecture.lane
+        return {f"{SUPPORTS[lane][1]}: leave lane as shift": True} if not supports(lane, self.modes) else {}
+
+    @classmethod
+    def _resolved(cls, format: Any, profile: str | None = None, **rules: Any) -> Decode:
+        return decoding(format, profile, **rules)
+
+    @classmethod
+    def _architecture(
+        cls, modes: tuple[Decode, ...], goal: Goal, target: str, chosen: dict[str, Any]
+    ) -> DecoderArchitecture:
+        return optimized_decoder(goal, modes[0], target, **chosen)
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """``input``; ``scale``; in the element decoders ``read``, where each has its own copy of the factor, ``sum``,
+        the exponent, and ``shifted`` (if results can be subnormal); ``output``.
+        """
+        shifted = () if self.numerics.subnormals is Subnormals.FLUSH else ("shifted",)
+        return "input", "scale", "read", "sum", *shifted, "output"
+
+    @property
+    def title(self) -> str:
+        return f"{self.numerics.block.name} to {self.numerics.destination.name} block decoder"
+
+    def port_words(self) -> dict[str, str]:
+        rules, block = self.numerics, self.numerics.block
+        return {
+            "p": f"{block.block_size} {block.element.name} codes of {block.element.bits} bits, "
+            "element 0 in the low bits",
+            "scale": f"shared scale, one byte: {rules.scale_reading}",
+            "random": f"{rules.random_bits} random bits for each element, those of element 0 in the low bits",
+            "y": f"{block.block_size} {rules.destination.name} numbers, element 0 in the low bits",
+        }
+
+    @property
+    def uses_tables(self) -> bool:
+        return self.microarchitecture.lane is Lane.TABLES
+
+    def hardware_options(self, targets: tuple[str, ...]) -> dict[str, str]:
+        return decoder_fields_of(self.microarchitecture, self.numerics, targets)
+
+    @property
+    def _usual_format(self) -> NumberFormat:
+        return self.numerics.block.element
+
+
+def decoder_config(
+    block: str | BlockFormat | NumberFormat | Decode | DecoderConfig,
+    profile: str | None = None,
+    **fields: Unpack[DecoderFields],
+) -> DecoderConfig:
+    """The configuration of a decoder.
+
+    Parameters
+    ----------
+    block : a format by name or as an object, a `Decode`, or a `DecoderConfig`, which is returned as it is
+    profile : the name of the profile with the rules; ``ocp`` by default
+    fields : fields of `Decode` that replace rules of the profile, and fields of `DecoderArchitecture`; ``optimize`` (a
+        `Goal`) and ``target`` (one of `BEST_DECODERS`) choose the fields of `DecoderArchitecture` that are not given
+
+    Raises
+    ------
+    TypeError
+        for a value of the wrong kind, a profile with a `Decode`, and a profile or fields with a `DecoderConfig`
+    ValueError
+        for an unknown name, and for a decoder that cannot be built
+
+    >>> decoder_config("e5m2", "idma", registered_after="scale").latency
+    1
+    """
+    return DecoderConfig.built(block, profile, fields)

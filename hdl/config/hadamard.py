@@ -1,0 +1,95 @@
+"""The configuration of a Hadamard transform."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Unpack
+
+from ...spec import BF16, Hadamard
+from ...spec.catalogue import known_name
+from ...spec.profiles.resolve import profile_named
+from .architecture import ArchitectureFields, HadamardArchitecture
+from .hardware import HardwareConfig, TargetFields
+
+
+class HadamardFields(ArchitectureFields, TargetFields, total=False):
+    """Fields of `spec.Hadamard` and of the hardware, which change no bit."""
+
+    signs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class HadamardConfig(HardwareConfig[Hadamard]):
+    """A Hadamard transform.
+
+    >>> [port.name for port in hadamard_config("hadamard16", registered_after="level2").ports]
+    ['clk', 'rst', 'x', 'i_valid', 'i_ready', 'y', 'o_valid', 'o_ready']
+    """
+
+    OPERATION: ClassVar[type[Hadamard]] = Hadamard
+    ARCHITECTURE: ClassVar[type[HadamardArchitecture]] = HadamardArchitecture
+    KIND: ClassVar[str] = "a Hadamard transform"
+
+    microarchitecture: HadamardArchitecture = field(default_factory=HadamardArchitecture)
+
+    def _refused(self) -> dict[str, bool]:
+        size = self.numerics.size
+        return {f"hardware transforms 16 numbers, not {size}: models.rotate does": size != 16}
+
+    @classmethod
+    def _rule_names(cls) -> list[str]:
+        return ["signs"]
+
+    @classmethod
+    def _resolved(cls, format: Any, profile: str | None = None, **rules: Any) -> Hadamard:
+        if isinstance(format, Hadamard):
+            if rules or profile is not None:
+                raise TypeError("an operation has all its rules: leave out profile and signs")
+            return format
+        known_name("format", format, [Hadamard().subject])
+        profile_named(Hadamard.name, "te" if profile is None else profile)
+        return Hadamard(**rules)
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """``input``; ``aligned``, the numbers as integers; ``level1`` to ``level4``, their sums and differences;
+        ``output``.
+        """
+        return "input", "aligned", "level1", "level2", "level3", "level4", "output"
+
+    @property
+    def title(self) -> str:
+        return "random Hadamard transform"
+
+    def port_words(self) -> dict[str, str]:
+        words = f"{self.numerics.block_size} {BF16.name} numbers"
+        return {
+            "x": f"{words}, number 0 in the low bits",
+            "y": f"{words}, the transformed ones, number 0 in the low bits",
+        }
+
+
+def hadamard_config(
+    format: str | Hadamard | HadamardConfig, profile: str | None = None, **fields: Unpack[HadamardFields]
+) -> HadamardConfig:
+    """The configuration of a Hadamard transform.
+
+    Parameters
+    ----------
+    format : ``hadamard16``, a `Hadamard`, or a `HadamardConfig`, which is returned as it is
+    profile : ``te``, the signs of Transformer Engine
+    fields : ``signs``, which replace those of the profile, and ``registered_after``; ``target`` and ``optimize`` do not
+        change the hardware
+
+    Raises
+    ------
+    TypeError
+        for a value of the wrong kind, a profile or signs with a `Hadamard`, and a profile or fields with a
+        `HadamardConfig`
+    ValueError
+        for an unknown name, and for signs of more than 16 bits
+
+    >>> hadamard_config("hadamard16", signs=0).numerics
+    Hadamard(size=16, signs=0, random_bits=0)
+    """
+    return HadamardConfig.built(format, profile, fields)

@@ -1,0 +1,93 @@
+"""The configuration of an NVFP4 decoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Unpack
+
+from ...spec import E4M3, BlockFormat, Convention, NumberFormat, Nvfp4Decode, Nvfp4DecodeFields, nvfp4_decoding
+from .architecture import LayoutFields, Nvfp4DecoderArchitecture
+from .hardware import HardwareConfig, TargetFields
+from .nvfp4_encode import NVFP4_NUMBERS
+
+
+class Nvfp4DecoderFields(Nvfp4DecodeFields, LayoutFields, TargetFields, total=False):
+    """Fields of `spec.Nvfp4Decode` and of the hardware, which change no bit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nvfp4DecoderConfig(HardwareConfig[Nvfp4Decode]):
+    """An NVFP4 decoder.
+
+    >>> [port.name for port in nvfp4_decoder_config("nvfp4", registered_after="products").ports]
+    ['clk', 'rst', 'p', 'scale', 'g', 'i_valid', 'i_ready', 'y', 'o_valid', 'o_ready']
+    """
+
+    OPERATION: ClassVar[type[Nvfp4Decode]] = Nvfp4Decode
+    ARCHITECTURE: ClassVar[type[Nvfp4DecoderArchitecture]] = Nvfp4DecoderArchitecture
+    KIND: ClassVar[str] = "an NVFP4 decoder"
+
+    microarchitecture: Nvfp4DecoderArchitecture = field(default_factory=Nvfp4DecoderArchitecture)
+
+    def _refused(self) -> dict[str, bool]:
+        rules, block = self.numerics, self.numerics.block
+        return {
+            f"hardware decodes {block.name} to {' and '.join(one.name for one in NVFP4_NUMBERS)} numbers, "
+            f"not {rules.destination.name}": rules.destination not in NVFP4_NUMBERS,
+            f"hardware reads scales {E4M3.name}, not {block.scale.name}": block.scale != E4M3,
+        }
+
+    @classmethod
+    def _resolved(cls, format: Any, profile: str | None = None, **rules: Any) -> Nvfp4Decode:
+        return nvfp4_decoding(format, profile, **rules)
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """``input``; ``scaled``, the product of both scales; ``reduced`` (if the tensor scale is a largest magnitude);
+        ``products``, the results of all codes; ``output``.
+        """
+        reduced = ("reduced",) if self.numerics.convention is Convention.AMAX else ()
+        return "input", "scaled", *reduced, "products", "output"
+
+    @property
+    def title(self) -> str:
+        rules = self.numerics
+        return f"{rules.block.name} to {rules.destination.name} block decoder, convention {rules.convention}"
+
+    def port_words(self) -> dict[str, str]:
+        rules, block = self.numerics, self.numerics.block
+        return {
+            "p": f"{rules.block_size} {block.element.name} codes of {block.element.bits} bits, "
+            "element 0 in the low bits",
+            "scale": f"block scale, {block.scale.name}",
+            "g": "scale of the tensor, fp32",
+            "y": f"{rules.block_size} {rules.destination.name} numbers, element 0 in the low bits",
+        }
+
+
+def nvfp4_decoder_config(
+    block: str | BlockFormat | NumberFormat | Nvfp4Decode | Nvfp4DecoderConfig,
+    profile: str | None = None,
+    **fields: Unpack[Nvfp4DecoderFields],
+) -> Nvfp4DecoderConfig:
+    """The configuration of an NVFP4 decoder.
+
+    Parameters
+    ----------
+    block : ``nvfp4`` or ``nvfp4_32``, a `Nvfp4Decode`, or a `Nvfp4DecoderConfig`, which is returned as it is
+    profile : the name of the profile with the rules; ``nvfp4_te`` by default
+    fields : fields of `Nvfp4Decode` that replace rules of the profile, and ``registered_after`` and ``layout``;
+        ``target`` and ``optimize`` do not change the hardware
+
+    Raises
+    ------
+    TypeError
+        for a value of the wrong kind, a profile with a `Nvfp4Decode`, and a profile or fields with a
+        `Nvfp4DecoderConfig`
+    ValueError
+        for an unknown name, and for a decoder that cannot be built
+
+    >>> nvfp4_decoder_config("nvfp4", "nvfp4_ao", destination="bf16").numerics.convention.value
+    'multiplier'
+    """
+    return Nvfp4DecoderConfig.built(block, profile, fields)

@@ -1,0 +1,216 @@
+"""The configuration of an NVFP4 encoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Unpack
+
+from ...spec import (
+    BF16,
+    E4M3,
+    FP32,
+    BlockFormat,
+    FourOverSix,
+    NumberFormat,
+    Nvfp4Encode,
+    Nvfp4Fields,
+    Order,
+    Port,
+    Role,
+    Rounding,
+    nvfp4_encoding,
+)
+from ..nvfp4.threshold_row import row_ports
+from .architecture import LayoutFields, Nvfp4Architecture, Nvfp4Form
+from .goals import Goal
+from .hardware import HardwareConfig, TargetFields
+
+NVFP4_ORDERS = (Order.TE, Order.PAPER, Order.AO, Order.AO_SINGLE)
+"""Orders of operations that hardware computes."""
+
+DIVIDING = (Order.TE, Order.PAPER)
+"""Orders that divide in hardware."""
+
+NVFP4_NUMBERS = (FP32, BF16)
+"""Formats of the numbers that hardware encodes, and decodes to."""
+
+SCALE_CAST = ("exponent", "shifted", "rounded")
+"""Stage boundaries in the cast to the scale format."""
+
+RECIPROCAL_DIGITS = FP32.man_bits + 1
+"""Steps of the division that computes the factor in the orders ``te`` and ``paper``."""
+
+
+class Nvfp4HardwareFields(Nvfp4Fields, LayoutFields, TargetFields, total=False):
+    """Fields of `spec.Nvfp4Encode` and of the hardware, which change no bit."""
+
+    form: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
+    """An NVFP4 encoder.
+
+    >>> [port.name for port in nvfp4_config("nvfp4", registered_after="scale").ports]
+    ['clk', 'rst', 'x', 'k', 'd', 'i_valid', 'i_ready', 'scale', 'p', 'o_valid', 'o_ready']
+    """
+
+    OPERATION: ClassVar[type[Nvfp4Encode]] = Nvfp4Encode
+    ARCHITECTURE: ClassVar[type[Nvfp4Architecture]] = Nvfp4Architecture
+    KIND: ClassVar[str] = "an NVFP4 encoder"
+
+    microarchitecture: Nvfp4Architecture = field(default_factory=Nvfp4Architecture)
+
+    def _refused(self) -> dict[str, bool]:
+        rules, block, form = self.numerics, self.numerics.block, self.microarchitecture.form
+        is_table = form is Nvfp4Form.TABLE
+        return {
+            f"hardware computes the orders {', '.join(NVFP4_ORDERS)}, not {rules.order}": (
+                rules.order not in NVFP4_ORDERS
+            ),
+            f"hardware for {block.name} takes {' and '.join(one.name for one in NVFP4_NUMBERS)} numbers, not "
+            f"{rules.source.name}": rules.source not in NVFP4_NUMBERS,
+            f"hardware makes scales {E4M3.name}, not {block.scale.name}": block.scale != E4M3,
+            f"the form {form} rounds elements by rne, not by {rules.rounding}: leave form as product": (
+                rules.rounding is not Rounding.RNE and form is not Nvfp4Form.PRODUCT
+            ),
+            "the form table has one row of thresholds, and four_over_six tries two scales: leave out form": (
+                is_table and rules.four_over_six is not FourOverSix.OFF
+            ),
+            "the form table has no registers: leave out registered_after": is_table and self.latency > 0,
+        }
+
+    @classmethod
+    def _resolved(cls, format: Any, profile: str | None = None, **rules: Any) -> Nvfp4Encode:
+        return nvfp4_encoding(format, profile, **rules)
+
+    @classmethod
+    def _architecture(
+        cls, modes: tuple[Nvfp4Encode, ...], goal: Goal, target: str, chosen: dict[str, Any]
+    ) -> Nvfp4Architecture:
+        form = Nvfp4Form.THRESHOLDS if modes[0].rounding is Rounding.RNE else Nvfp4Form.PRODUCT
+        return Nvfp4Architecture(**{"form": form} | chosen)
+
+    @property
+    def operation_ports(self) -> tuple[Port, ...]:
+        """The ports of the operation. In the form `Nvfp4Form.TABLE` a row of thresholds replaces the constant ``d``.
+        It is the row for the scale byte on the output ``scale``, in the same cycle.
+        """
+        own = self.numerics.ports
+        if self.microarchitecture.form is not Nvfp4Form.TABLE:
+            return own
+        kept = [port for port in own if port.role is not Role.ELEMENT_CONSTANT]
+        entering = sum(port.direction == "input" for port in kept)
+        return (*kept[:entering], *row_ports(self.numerics.source), *kept[entering:])
+
+    @property
+    def maximum_stages(self) -> tuple[str, ...]:
+        """Stage boundaries in the tree of whole magnitudes, whose last level is its output."""
+        return tuple(f"level{number}" for number in range((self.numerics.block_size - 1).bit_length()))
+
+    @property
+    def scale_stages(self) -> tuple[str, ...]:
+        """Stage boundaries in the unit that computes the scale byte."""
+        if self.numerics.order not in DIVIDING:
+            return ()
+        sixth = ("sixth",) if self.numerics.order is Order.PAPER else ()
+        cast = (f"scale_{name}" for name in SCALE_CAST)
+        return *sixth, "leading", "normalised", "partials", "ratio", "nearest", "packed", *cast
+
+    @property
+    def reciprocal_stages(self) -> tuple[str, ...]:
+        """Stage boundaries in the unit that computes the factor, and at its output if it is part of another unit."""
+        if self.numerics.order not in DIVIDING or self.microarchitecture.form is Nvfp4Form.TABLE:
+            return ()
+        divisor = ("rows", "denominator", "divisor_cut", "divisor_rounded", "divisor")
+        return *divisor, *(f"digits{count}" for count in range(2, RECIPROCAL_DIGITS + 1, 2)), "compared", "reciprocal"
+
+    @property
+    def factor_stages(self) -> tuple[str, ...]:
+        """Stage boundaries in the unit that prepares the scale for the lanes."""
+        if self.microarchitecture.form is not Nvfp4Form.THRESHOLDS:
+            return self.reciprocal_stages
+        return *self.reciprocal_stages, "multiples", "left", "least2", "least4", "threshold"
+
+    @property
+    def lane_stages(self) -> tuple[str, ...]:
+        """Stage boundaries in a lane."""
+        return ("entry",) if self.microarchitecture.form is Nvfp4Form.THRESHOLDS else ()
+
+    @property
+    def candidate_stages(self) -> tuple[str, ...]:
+        """Stage boundaries in each of the two candidates of `FourOverSix`."""
+        sums = (f"sum{number}" for number in range(1, self.numerics.block_size))
+        return *self.factor_stages, "factor", *self.lane_stages, "codes", "errors", *sums
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """``input``; ``level0`` and so on, the levels of the tree; ``amax``; ``scale``; ``factor``, the signals that
+        lanes receive; ``entry``, the cell of a lane with thresholds; ``output``.
+
+        In the orders ``te`` and ``paper``, before ``scale``: ``sixth`` (``paper`` only); ``leading``, the zeros before
+        a subnormal number; ``normalised``; ``partials``, the products of halves of significands; ``ratio``;
+        ``nearest``; ``packed``; ``scale_exponent``, ``scale_shifted`` and ``scale_rounded``. After it: ``rows`` and
+        ``denominator``, the product in the divisor; ``divisor_cut``; ``divisor_rounded``; ``divisor``; ``digits2`` and
+        so on, digits of its reciprocal; ``compared``; ``reciprocal``.
+
+        With thresholds, before ``factor``: ``multiples``; ``left``; ``least2`` and ``least4``, digits of their
+        corrections; ``threshold``. If both 4 and 6 are tried, before ``output``: ``codes``, ``errors``, and ``sum1``
+        to ``sum15``.
+        """
+        lanes = (*self.factor_stages, "factor", *self.lane_stages)
+        if self.numerics.four_over_six is not FourOverSix.OFF:
+            lanes = self.candidate_stages
+        return "input", *self.maximum_stages, "amax", *self.scale_stages, "scale", *lanes, "output"
+
+    @property
+    def title(self) -> str:
+        rules = self.numerics
+        return f"{rules.source.name} to {rules.block.name} block converter, order {rules.order}"
+
+    def port_words(self) -> dict[str, str]:
+        rules, block = self.numerics, self.numerics.block
+        rows = {
+            port.name: f"{port.role.__doc__}, in the table at the byte scale"
+            for port in self.operation_ports
+            if port.role in (Role.ROW_START, Role.ROW_CELLS, Role.ROW_THRESHOLDS)
+        }
+        return {
+            "x": f"{rules.block_size} {rules.source.name} numbers, element 0 in the low bits",
+            "k": "constant of the tensor for the scale, fp32",
+            "d": "constant of the tensor for the elements, fp32",
+            "a": "the largest magnitude of the tensor, a number of fp32",
+            **rows,
+            "random": f"{rules.random_bits} random bits for each element, those of element 0 in the low bits",
+            "scale": f"block scale, {block.scale.name}",
+            "p": f"{rules.block_size} {block.element.name} codes of {block.element.bits} bits, "
+            "element 0 in the low bits",
+        }
+
+
+def nvfp4_config(
+    block: str | BlockFormat | NumberFormat | Nvfp4Encode | Nvfp4Config,
+    profile: str | None = None,
+    **fields: Unpack[Nvfp4HardwareFields],
+) -> Nvfp4Config:
+    """The configuration of an NVFP4 encoder.
+
+    Parameters
+    ----------
+    block : ``nvfp4`` or ``nvfp4_32``, a `Nvfp4Encode`, or a `Nvfp4Config`, which is returned as it is
+    profile : the name of the profile with the rules; ``nvfp4_te`` by default
+    fields : fields of `Nvfp4Encode` that replace rules of the profile, and fields of `Nvfp4Architecture`; the form is
+        ``thresholds`` by default, or ``product`` under stochastic rounding; ``target`` and ``optimize`` do not change
+        the hardware
+
+    Raises
+    ------
+    TypeError
+        for a value of the wrong kind, a profile with a `Nvfp4Encode`, and a profile or fields with a `Nvfp4Config`
+    ValueError
+        for an unknown name, and for an encoder that cannot be built
+
+    >>> nvfp4_config("nvfp4", "nvfp4_ao", source="bf16").numerics.order.value
+    'ao'
+    """
+    return Nvfp4Config.built(block, profile, fields)
