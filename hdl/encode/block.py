@@ -1,4 +1,4 @@
-"""The block converter: tree, scale unit and one quantizer for each lane. The only place that knows lanes."""
+"""The block encoder: tree, scale unit, and one quantizer in each lane."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .table_element import TableQuantizer
 from .table_fixed import FixedQuantizer
 
 CONTROL = ("mode", "random")
-"""Inputs that lanes are asked for by name, with the numbers."""
+"""Inputs that cross stage boundaries with the numbers."""
 
 QUANTIZERS: dict[tuple[Quantizer, Kind], type[wiring.Component]] = {
     (Quantizer.SHIFT, Kind.FLOAT): ElementQuantizer,
@@ -34,8 +34,8 @@ QUANTIZERS: dict[tuple[Quantizer, Kind], type[wiring.Component]] = {
 
 
 def narrowed(m: Module, numerics: Encode, x: list[Value], significant_bits: int) -> list[Value]:
-    """The numbers with the first ``significant_bits`` of their fractions and, below, whether any other bit is set: the
-    fewer bits are registered on the way to the quantizers.
+    """The numbers with the first ``significant_bits`` of their fractions and, below, one sticky bit. So fewer bits need
+    registers on the way to the quantizers.
     """
     rest = numerics.source.man_bits - significant_bits
     if rest <= 1:
@@ -49,14 +49,14 @@ def narrowed(m: Module, numerics: Encode, x: list[Value], significant_bits: int)
 
 
 class BlockConverter(Pipeline[ConverterConfig]):
-    """Convert a block of numbers to a scale byte and element codes; combinational, unless ``registered_after`` names
-    stage boundaries, at which there are registers then.
+    """Convert a block of numbers to a scale byte and element codes.
 
-    Then it works in the domain ``sync``. A block enters at an edge with ``i_valid`` and ``i_ready``, its mode and its
-    random bits with it; its result leaves at an edge with ``o_valid`` and ``o_ready``, ``config.latency`` edges later
-    if nothing waits, and does not change before. A block can enter at every edge. All registers stand still while a
-    result waits, so ``i_ready`` follows ``o_ready`` within the cycle. Reset clears the valid bits, which drops what is
-    in flight; nothing enters or leaves at an edge with reset.
+    It is combinational without registers (``registered_after``), and works in the domain ``sync`` with registers. A
+    block enters at an edge with ``i_valid`` and ``i_ready``, together with its mode and its random bits. Its result
+    leaves at an edge with ``o_valid`` and ``o_ready``, ``config.latency`` edges later if nothing waits, and does not
+    change before. A block can enter at every edge. All registers keep their values while a result waits, so ``i_ready``
+    follows ``o_ready`` within the cycle. Reset clears the valid bits, which drops the blocks in flight. Nothing enters
+    or leaves at an edge with reset.
 
     Parameters
     ----------
@@ -65,13 +65,13 @@ class BlockConverter(Pipeline[ConverterConfig]):
     Raises
     ------
     TypeError, ValueError
-        those of `hdl.converter_config`
+        as `hdl.converter_config`
 
     Ports
     -----
     x : in, ``block_size`` numbers of the source, element 0 in the low bits
-    mode : in, the number of the mode; where the configuration has several
-    random : in, ``random_bits`` for each element, those of element 0 in the low bits; under stochastic rounding
+    mode : in, the number of the mode; if the configuration has several
+    random : in, ``random_bits`` for each element, element 0 in the low bits; under stochastic rounding
     scale : out, the scale byte
     p : out, ``block_size`` codes, element 0 in the low bits
     i_valid, o_ready : in; with registers
@@ -107,7 +107,7 @@ class BlockConverter(Pipeline[ConverterConfig]):
 
         if {*config.tree_stages, "scale"} & {*micro.registered_after}:
             x = narrowed(m, numerics, x, elements[0].significant_bits)
-        for boundary in inner_stages(config):  # what the tree holds there, it registers itself
+        for boundary in inner_stages(config):  # the tree has its own registers
             now, x = crossed(now, boundary, x)
         root = config.tree_stages[len(inner_stages(config))]
         now, x = crossed(now, root, x, amax=tree.amax)
@@ -137,7 +137,7 @@ class BlockConverter(Pipeline[ConverterConfig]):
                 *(getattr(element, flag).eq(now.values[flag]) for flag in flags),
                 *([element.random.eq(now.random[count * lane : count * (lane + 1)])] if count else []),
             ]
-        for boundary in config.element_stages:  # the scale goes along with the lanes
+        for boundary in config.element_stages:  # the scale is delayed like the lanes
             now = now.crossed(boundary, control=(), scale=now.scale)
         codes = {lane_name("p", lane, numerics): element.p for lane, element in enumerate(elements)}
         now = now.crossed("output", control=(), scale=now.scale, **codes)
@@ -153,7 +153,7 @@ class BlockConverter(Pipeline[ConverterConfig]):
         return m
 
     def operands(self, m: Module, platform: object, lanes: range, numbers: Value) -> list[Value]:
-        """The number of each lane, widened where the source asks for it."""
+        """The number of each lane, widened if the source is FP16."""
         numerics = self.config.numerics
         width = numerics.source.bits
         x = [numbers[width * lane : width * (lane + 1)] for lane in lanes]

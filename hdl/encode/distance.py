@@ -1,6 +1,4 @@
-"""How far a number is below the top of its block: one subtraction, with all that is added to an exponent inside its
-LUTs.
-"""
+"""The distance from a number to the top of its block: one subtraction, which also adds to the exponent in its LUTs."""
 
 from __future__ import annotations
 
@@ -13,11 +11,11 @@ from ..primitives.table import fewest
 
 
 class Distance(wiring.Component):
-    """``y``: the complement of (top - exponent - carry), and above it whether that is negative.
+    """``y``: the complement of (top - exponent - carry), and in the bit above, whether the distance is negative.
 
-    ``carry`` is the AND of ``carries``; it enters below the lowest place, so that its AND costs no LUT of its own. The
-    exponent of a number that has been ``moved`` is 0, to which what the choices say is added. The places above know
-    nothing of a negative exponent: if ``signed``, the bit above is turned round for one.
+    ``carry`` is the AND of ``carries``. It enters below the lowest place, so that the AND needs no LUT of its own. A
+    normalised (``moved``) number has the exponent field 0; its exponent follows from the choices, and is inserted. It
+    may be negative: with ``signed``, the bit above is inverted in this case.
     """
 
     kind, whole = "distance", True
@@ -56,7 +54,7 @@ def distance(
 
 
 def _added(moved: Normalised, place: int, choices: Value) -> Value:
-    """A bit of the exponent of a number that has moved."""
+    """A bit of the exponent of a normalised number."""
 
     def bit(*bits: int) -> bool | None:
         exponent = moved.exponent(*bits)

@@ -1,11 +1,11 @@
-"""One element quantizer: a source number and the scale of its block to an element code (the FPGA paper's ``P_i``).
+"""An element quantizer: from a source number and the scale of its block to an element code (``P_i`` in the FPGA paper).
 
-The datapath works on few bits. Whatever the shift, a code depends on the hidden bit, ``fraction_bits`` of fraction and
-one guard bit (or as many as there are random ones), and on whether anything below them is set; so only those are
-shifted, and the long tail of the fraction is reduced to one sticky bit where it stands.
+The datapath is narrow. Whatever the shift, a code depends on the hidden bit, ``fraction_bits`` of fraction, one guard
+bit (or as many as there are random bits), and on whether any lower bit is set. So only these bits are shifted, and the
+rest of the fraction is reduced to one sticky bit before the shift.
 
-Several element formats of one width share the datapath, which is as wide as the longest fraction asks; shorter ones
-are shifted down to its end, so that rounding and packing stay the same for all.
+Several element formats of one width share a datapath for the longest fraction. Shorter fractions are shifted down to
+its end, so that rounding and packing are the same for all formats.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ from .threshold import OFFSETS
 
 @dataclass(frozen=True)
 class Target:
-    """An element format as the datapath sees it: an exponent field above ``fraction_bits`` of fraction.
+    """An element format as an exponent field above ``fraction_bits`` of fraction.
 
-    A fixed-point magnitude is such a code too, with a field of one bit: its leading bit is the hidden one of the top
-    binade, and everything below that binade is subnormal.
+    A fixed-point magnitude is such a code with a field of one bit: its leading bit is the hidden bit of the top binade,
+    and all lower binades are subnormal.
     """
 
     field_bits: int
     fraction_bits: int
     bias: int
-    """The exponent field of a number of unbiased exponent 0."""
+    """The exponent field for the unbiased exponent 0."""
     max_code: int
     lowest_field: int
-    """Numbers below this exponent field are not kept in their own binade."""
+    """Numbers below this exponent field are shifted down."""
     flushes: bool
-    """Whether codes of field 0 become zero."""
+    """Do codes of field 0 become zero?"""
     overflows: bool
-    """Whether numbers can be above the top field."""
+    """Can numbers be above the top field?"""
 
     @classmethod
     def of(cls, numerics: Encode) -> Target:
         element = numerics.block.element
-        # only what was left out of the maximum, or a scale by another exponent than that of the largest element
+        # through numbers that the maximum leaves out, or a scale offset above the exponent of the largest element
         overflows = numerics.specials is Specials.DROP or OFFSETS[numerics.scale_rule](element) > element.emax
         if element.kind is Kind.FIXED:
             return cls(1, element.fraction_bits, 1 - element.emax, element.max_code, 1, False, overflows)
         max_code, lowest_field, flushes = element.max_code, 1, numerics.element_subnormals is Subnormals.FLUSH
-        if numerics.rounding is Rounding.GUARD_HALF_UP:  # its field stops one short of all ones
+        if numerics.rounding is Rounding.GUARD_HALF_UP:  # its largest field is one below all ones
             max_code = element.inf_field - 1
             if flushes:  # as published: field 0 keeps the unshifted fraction
                 lowest_field, flushes = 0, False
@@ -65,7 +65,8 @@ class Target:
 class ElementQuantizer(wiring.Component):
     """Quantize one number under the scale of its block; combinational without registers inside.
 
-    Normalise subnormal inputs, align below the lowest exponent field, round and saturate, sign.
+    The steps: normalise subnormal inputs, align numbers below the lowest exponent field, round and saturate, and add
+    the sign.
 
     Parameters
     ----------
@@ -75,10 +76,10 @@ class ElementQuantizer(wiring.Component):
     -----
     x : in, a number of the source
     scale : in, the scale byte of its block
-    mode : in, the number of the mode; where the configuration has several
+    mode : in, the number of the mode; if the configuration has several
     random : in, ``random_bits`` random bits; under stochastic rounding
-    nan, inf : in, whether the block is special, which replaces the code; those of `operand.special_flags`
-    enable : in, whether registers take what comes; with registers inside
+    nan, inf : in, whether the block is special, which replaces the code; if `operand.special_flags` lists them
+    enable : in, enable of the registers inside
     p : out, the code
     """
 
@@ -88,7 +89,7 @@ class ElementQuantizer(wiring.Component):
         self.fraction_bits = max(target.fraction_bits for target in self.targets)
         random = {"random": In(self.numerics.random_bits)} if self.numerics.random_bits else {}
         self.significant_bits = self.numerics.source.man_bits
-        """First bits of a fraction; of the others only whether any is set."""
+        """Leading bits of the fraction that the quantizer uses; the others only as a sticky bit."""
         super().__init__(
             {
                 "x": In(self.numerics.source.bits),
@@ -129,18 +130,16 @@ class ElementQuantizer(wiring.Component):
         return m
 
     def remembered(self, number: data.View) -> data.View:
-        """What a number is asked when it is packed, in the fewest bits: its sign, and under `Specials.TE` what
-        it is.
-        """
+        """The bits of a number that packing uses: its sign and, under `Specials.TE`, whether it is NaN or Inf."""
         kind = int(self.numerics.specials is Specials.TE)
         layout = data.StructLayout({"fraction": unsigned(kind), "exponent": unsigned(kind), "sign": unsigned(1)})
         return data.View(layout, Cat(*([number.fraction.any(), number.exponent.all()] if kind else []), number.sign))
 
     def normalise(self, m: Module, number: data.View) -> tuple[Value, Value, Value]:
-        """The leading bits (hidden bit, fraction, bits below it), whether any bit after is set, and the exponent field.
+        """The leading bits (hidden bit, fraction, bits below it), the sticky bit of the rest, and the exponent field.
 
-        A subnormal input moves up until its hidden bit is set, but not below the lowest field. Only the smallest
-        scales leave it ``room``, which bounds the places and is the same for all lanes: flattened lanes share it.
+        A subnormal input is shifted up until its hidden bit is set, but not below the lowest field. ``room`` bounds the
+        shift, and is zero except under the smallest scales. It is the same for all lanes, so flattened lanes share it.
         """
         numerics, source, scale = self.numerics, self.numerics.source, self.numerics.block.scale
         kept = self.fraction_bits + bits_below(numerics)
@@ -152,18 +151,18 @@ class ElementQuantizer(wiring.Component):
         is_normal = Signal()
         m.d.comb += is_normal.eq(number.exponent.any())
 
-        # at most kept + places bits of fraction can reach the window; zeros below a short fraction
+        # at most kept + places bits of fraction can enter the window; a short fraction is padded with zeros
         missing = max(kept + places - source.man_bits, 0)
         fraction = Cat(Const(0, missing), number.fraction)
         window = Signal(1 + kept + places)
         m.d.comb += window.eq(Cat(fraction[len(fraction) - kept - places :], is_normal))
         room = Signal(places.bit_length())
-        steps = []  # of up, the places moved, largest first
+        steps = []  # the bits of the shift, largest first
         if places:
             enough = (1 << len(room)) - 1  # for any fraction
             some = Mux(self.scale < most, (most - self.scale)[: len(room)], 0)
             m.d.comb += room.eq(some if max(mosts) <= enough else Mux(self.scale + enough < most, enough, some))
-        slack = Const(0)  # the room was not used up by a larger step, so it is enough for all smaller ones
+        slack = Const(0)  # a larger step left room, which is enough for all smaller steps
         for i in reversed(range(len(room))):
             step = Signal(name=f"up{1 << i}")
             moved = Signal.like(window, name=f"window{i}")
@@ -177,7 +176,7 @@ class ElementQuantizer(wiring.Component):
         tail = Signal()
         m.d.comb += tail.eq(Cat(window[:places], fraction[: len(fraction) - kept - places]).any())
 
-        exponent = Signal(signed(source.exp_bits + 1))  # effective: 1 less the places moved
+        exponent = Signal(signed(source.exp_bits + 1))  # 1 minus the shift
         offset = Signal(signed(scale.bits + 1 + (min(bases) < 0)))
         field = Signal(signed(source.exp_bits + 2))
         m.d.comb += exponent.eq(Mux(is_normal, number.exponent, 1 - Cat(reversed(steps))))
@@ -186,29 +185,27 @@ class ElementQuantizer(wiring.Component):
         return window[places:], tail, field
 
     def align(self, m: Module, now: Stage) -> tuple[Value, Value, Value]:
-        """Fraction, bits below it and sticky bit, shifted down where the number is below the lowest field, and where
-        another mode has a longer fraction."""
+        """Fraction, bits below it and sticky bit. They are shifted down if the number is below the lowest field, or if
+        another mode has a longer fraction.
+        """
         top, tail, field, below = now.top, now.tail, now.field, bits_below(self.numerics)
         shorter = [self.fraction_bits - target.fraction_bits for target in self.targets]
         shifts = by_mode(
             now, [target.lowest_field for target in self.targets]
         )  # a number below the lowest field is shifted
-        placed, lost = (
-            top[:-1],
-            [tail],
-        )  # without the hidden bit, which a number at or above field 1 leaves to its field
+        placed, lost = (top[:-1], [tail])  # without the hidden bit, which the field implies from 1 on
         is_low = Signal()
         if isinstance(shifts, Value) or shifts:
             m.d.comb += is_low.eq(_gated(field[-1] | ~field[:-1].any(), shifts))
             placed, lost = Mux(is_low, top[1:], placed), [is_low & top[0], tail]
         if any(shorter):
-            longest = Signal(len(placed))  # as the mode of the longest fraction has it
+            longest = Signal(len(placed))  # for the mode with the longest fraction
             m.d.comb += longest.eq(placed)
             lost.append(by_mode(now, [longest[:by].any() if by else Const(0) for by in shorter]))
             placed = by_mode(now, [Cat(longest[by:], Const(0, by)) for by in shorter])
         if not isinstance(shifts, Value) and not shifts:
             return placed[below:], placed[:below], reduce(or_, lost)
-        # Fields 0, -1, ..., -last shift down by 1, 2, ..., 1 + last places; below that nothing is left to round.
+        # Fields 0, -1, ..., -last shift down by 1, 2, ..., 1 + last places. Below, nothing is left to round.
         width = len(placed)
         last = width - 1
         reach = last.bit_length()
@@ -234,11 +231,11 @@ class ElementQuantizer(wiring.Component):
         """The rounded and saturated magnitude code."""
         numerics, targets, top, field, fraction = self.numerics, self.targets, now.top, now.field, now.fraction
         max_code = by_mode(now, [target.max_code for target in targets])
-        is_kept = ~field[-1] & top[-1]  # otherwise the hidden bit is gone or has moved into the fraction
+        is_kept = ~field[-1] & top[-1]  # otherwise the hidden bit is lost or in the fraction
         truncated = Signal(targets[0].field_bits + targets[0].fraction_bits)
         rounded = Signal(
             max(target.max_code.bit_length() for target in targets)
-        )  # less than a whole field if that is not used
+        )  # narrower if the format does not use the whole field
         up = Signal()
         saturates = Signal()
         magnitude = Signal.like(rounded)
@@ -256,7 +253,7 @@ class ElementQuantizer(wiring.Component):
                 )
             ),
             up.eq(rounds_up(numerics.rounding, truncated[0], now.below, now.sticky, getattr(now, "random", None))),
-            # a fraction that has grown to the next power of two carries into the field
+            # a fraction that reaches the next power of two carries into the field
             rounded.eq(truncated + up),
             saturates.eq(truncated >= max_code),
         ]
@@ -291,7 +288,7 @@ class ElementQuantizer(wiring.Component):
         return flushed
 
     def pack(self, m: Module, now: Stage) -> None:
-        """Sign the magnitude, or give the code of a special block or, under `Specials.TE`, of a special number."""
+        """Connect the signed code, or the code of a special block or, under `Specials.TE`, of a special number."""
         number, magnitude, flags = now.number, now.magnitude, special_flags(self.numerics)
         elements = [mode.block.element for mode in self.config.modes]
         bits = elements[0].bits
@@ -328,5 +325,5 @@ class ElementQuantizer(wiring.Component):
 
 
 def _gated(signal: Value, enable: Value | int) -> Value:
-    """``signal`` where ``enable`` is, which may be the constant 1."""
+    """``signal & enable``. An ``enable`` that is an integer is 1."""
     return signal & enable if isinstance(enable, Value) else signal

@@ -1,6 +1,4 @@
-"""Run-time modes: what depends on the mode is chosen from constants or signals, and costs nothing where all modes
-agree.
-"""
+"""Run-time modes: constants or signals that the mode selects. A choice costs nothing if all modes agree."""
 
 from __future__ import annotations
 
@@ -18,13 +16,14 @@ if TYPE_CHECKING:
 
 
 def mode_port(config: ConverterConfig) -> dict[str, Member]:
-    """The mode input of a component, or none where there is one mode only."""
+    """The mode input of a component, if there are several modes."""
     return {"mode": In(config.mode_bits)} if config.alternatives else {}
 
 
 def by_mode(stage: Stage | wiring.Component, choices: Sequence[Value | int]) -> Value | int:
-    """The choice, one of as many as there are modes, of the ``mode`` of a stage or a component; mode numbers without
-    one of their own choose the last."""
+    """The choice for the ``mode`` of a stage or a component. There is one choice for each mode; larger mode numbers
+    select the last one.
+    """
     if (all(isinstance(choice, int) for choice in choices) and len(set(choices)) == 1) or len(choices) == 1:
         return choices[0]
     *others, chosen = choices

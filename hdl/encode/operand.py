@@ -1,4 +1,4 @@
-"""The bundles that travel between the stages of a converter, and the source format that they work on."""
+"""The signals between the stages of an encoder, and the source format of the stages."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ ROUNDS_UP = {
     ScaleRule.LINEAR_NEAREST: True,
     ScaleRule.MIDMAX: True,
 }
-"""Scale rules, and whether the fraction can put the exponent one up."""
+"""Can the fraction raise the exponent by one under a scale rule?"""
 
 FLAGS = {Specials.NAN_BLOCK: ("nan",), Specials.INF_SCALE: ("nan", "inf"), Specials.TE: (), Specials.DROP: ()}
-"""What lanes are told of their block beside its scale."""
+"""Per-block flags that each lane receives with the scale."""
 
 
 def operand_config(config: ConverterConfig) -> ConverterConfig:
-    """The configuration of all that stands behind the inputs: FP16 is widened there, to a format in which none of its
-    numbers is subnormal; FP32 and BF16 have the range of the scales and stay as they are."""
+    """The configuration of the stages behind the inputs. FP16 is widened to a format in which none of its numbers is
+    subnormal. FP32 and BF16 have the range of the scales, and are not changed.
+    """
     if config.numerics.source is not FP16:
         return config
 
@@ -44,7 +45,7 @@ def operand_config(config: ConverterConfig) -> ConverterConfig:
 
 
 def operand_layout(numerics: Encode) -> data.StructLayout:
-    """A source number as it arrives: fraction in the low bits, then the biased exponent, then the sign."""
+    """The fields of a source number: fraction in the low bits, then the biased exponent, then the sign."""
     source = numerics.source
     return data.StructLayout(
         {"fraction": unsigned(source.man_bits), "exponent": unsigned(source.exp_bits), "sign": unsigned(1)}
@@ -52,7 +53,7 @@ def operand_layout(numerics: Encode) -> data.StructLayout:
 
 
 def operand(numerics: Encode, x: Value) -> data.View:
-    """A source number, zero with the sign that it is taken for."""
+    """The fields of a source number, with the sign that the rules give to zero."""
     number = data.View(operand_layout(numerics), x)
     if numerics.zero is EncodedZero.SIGNED:
         return number
@@ -68,15 +69,15 @@ ZEROS: dict[EncodedZero, Callable[[Value, Value], Value]] = {
     EncodedZero.TAKEN_POSITIVE: lambda sign, is_other: sign & is_other,
     EncodedZero.TAKEN_NEGATIVE: lambda sign, is_other: sign | ~is_other,
 }
-"""The sign of a number, by its own and whether it is another one than zero."""
+"""The sign of a number, from its own sign and whether it is not zero."""
 
 
 def scale_key_layout(config: ConverterConfig) -> data.StructLayout:
-    """What the scale depends on: the biased exponent and, below it, one flag about the fraction.
+    """The bits that decide the scale: the biased exponent and, below it, one flag from the fraction.
 
-    For a number the flag says that the scale rule goes one up; for exponent 255 it tells NaN from Inf. It has no
-    width where neither is asked. Keys are ordered like the magnitudes they come from, so the largest key of a block
-    is the key of its largest magnitude.
+    The flag of a finite number is set if the scale rule adds one; for exponent 255 it separates NaN from Inf. It has no
+    width if no rule needs it. Keys are ordered like their magnitudes, so the largest key of a block is the key of its
+    largest magnitude.
     """
     numerics = config.numerics
     needs_fraction = any(ROUNDS_UP[mode.scale_rule] for mode in config.modes) or numerics.specials is Specials.INF_SCALE
@@ -86,10 +87,10 @@ def scale_key_layout(config: ConverterConfig) -> data.StructLayout:
 
 
 def special_flags(numerics: Encode) -> tuple[str, ...]:
-    """Names of the one-bit signals by which the scale unit tells every element quantizer of a special block."""
+    """Names of the one-bit signals from the scale unit to the element quantizers that mark a special block."""
     return FLAGS[numerics.specials]
 
 
 def lane_name(kind: str, lane: int, numerics: Operation) -> str:
-    """Instance name of a lane's part, with leading zeros so that names sort like lanes."""
+    """Instance name of a part of a lane, with leading zeros, so that names sort like lanes."""
     return f"{kind}_{lane:0{len(str(numerics.block_size - 1))}}"

@@ -28,14 +28,14 @@ LEAVES_ABOVE = {
 
 
 def scale_offset(numerics: Encode) -> int:
-    """Biased exponent of the source less scale byte: X = exponent - source bias - offset, byte = X + scale bias."""
+    """Biased exponent of the source minus scale byte: X = exponent - source bias - offset, byte = X + scale bias."""
     element = numerics.block.element
     return OFFSETS[numerics.scale_rule](element) + numerics.source.bias - numerics.block.scale.bias
 
 
 def starts_at_one(numerics: Encode) -> bool:
-    """Is the lowest exponent that is not below the offset byte 1 too? Under `ScaleRule.LINEAR_NEAREST` products between
-    2**-127 and 2**-126 are rounded up, as the first bit of their fractions is set.
+    """Does the exponent equal to the offset give byte 1, like the next one? Under `ScaleRule.LINEAR_NEAREST` products
+    between 2**-127 and 2**-126 are rounded up, because the first bit of their fractions is set.
     """
     return numerics.scale_rule is ScaleRule.LINEAR_NEAREST and is_above_four_thirds(numerics.block.element)
 
@@ -48,19 +48,19 @@ def largest_scale(numerics: Encode) -> int:
 
 
 def leaves_above(numerics: Encode) -> bool:
-    """Can a number be above the largest element under its scale? Not where the rule looks at the fraction and the scale
-    format has the byte that the rule asks for.
+    """Can a number be above the largest element under its scale? It cannot if the rule uses the fraction and the scale
+    format has the byte of the rule.
     """
     return (
         LEAVES_ABOVE[numerics.scale_rule]
         or numerics.specials is Specials.DROP
-        or numerics.rounding is Rounding.GUARD_HALF_UP  # whose largest code is another
+        or numerics.rounding is Rounding.GUARD_HALF_UP  # its largest code is smaller
         or _unlimited(numerics) > numerics.block.scale.max_code
     )
 
 
 def _unlimited(numerics: Encode) -> int:
-    """The byte that the rule asks for the largest number."""
+    """The scale byte of the largest number under the rule, without limits."""
     return (1 << numerics.source.exp_bits) - 2 + ROUNDS_UP[numerics.scale_rule] - scale_offset(numerics)
 
 
@@ -74,9 +74,9 @@ class ScaleUnit(wiring.Component):
     Ports
     -----
     key : in, the key of the largest magnitude (`operand.scale_key_layout`)
-    mode : in, the number of the mode; where the configuration has several
+    mode : in, the number of the mode; if the configuration has several
     scale : out, the scale byte
-    nan, inf : out, whether the block is special; those of `operand.special_flags`
+    nan, inf : out, whether the block is special, if `operand.special_flags` lists them
     """
 
     def __init__(self, config: ConverterConfig) -> None:
@@ -96,7 +96,7 @@ class ScaleUnit(wiring.Component):
         rounds_up = [ROUNDS_UP[mode.scale_rule] for mode in self.config.modes]
         offsets = [scale_offset(mode) for mode in self.config.modes]
         offset = by_mode(self, offsets)
-        rounded = Signal(source.exp_bits + 1)  # the exponent, one up where the scale rule says so
+        rounded = Signal(source.exp_bits + 1)  # the exponent, one higher if the scale rule adds one
         m.d.comb += rounded.eq(self.key.exponent + (self.key.flag if any(rounds_up) else 0))
         clamped = Mux(rounded < offset, 0, rounded - offset) if any(offsets) else rounded
         at_one = [starts_at_one(mode) for mode in self.config.modes]

@@ -15,9 +15,7 @@ from .block import BlockConverter
 
 
 def payload(config: ConverterConfig, direction: str) -> data.StructLayout:
-    """What a transfer carries: a field for each data port of this direction, by its name; an array where the port has
-    lanes.
-    """
+    """The payload of a transfer: a field for each data port of this direction. A port with lanes is an array."""
     ports = [port for port in config.pins if port.role.is_data and port.direction == direction]
     return data.StructLayout({port.name: _shape(port) for port in ports})
 
@@ -31,7 +29,7 @@ LANES = (Role.NUMBERS, Role.RANDOM, Role.CODES, Role.STORED_CODES, Role.STORED_B
 
 
 class StreamConverter(wiring.Component):
-    """`BlockConverter` with registers, blocks entering by the stream ``i`` and leaving by the stream ``o``.
+    """`BlockConverter` with registers. Blocks enter by the stream ``i`` and leave by the stream ``o``.
 
     Parameters
     ----------
@@ -42,11 +40,11 @@ class StreamConverter(wiring.Component):
     ValueError
         for a converter without registers, which has no handshake
     TypeError, ValueError
-        those of `hdl.converter_config`
+        as `hdl.converter_config`
 
     Ports
     -----
-    i : in, stream of `payload` (config, "input"): ``x`` and, where the converter has them, ``mode`` and ``random``
+    i : in, stream of `payload` (config, "input"): ``x`` and, if the converter has them, ``mode`` and ``random``
     o : out, stream of `payload` (config, "output"): ``scale`` and ``p``
     """
 

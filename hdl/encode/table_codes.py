@@ -1,4 +1,4 @@
-"""What the tables of an element format and its rules say, on integers."""
+"""The codes that the tables of an element format contain, computed on integers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .scale import leaves_above
 
 
 class Element:
-    """What the tables of a floating-point format and its rules say, on integers."""
+    """The rounding of a floating-point element format under its rules, on integers."""
 
     def __init__(self, numerics: Encode) -> None:
         element = numerics.block.element
@@ -26,14 +26,14 @@ class Element:
         self.carries = numerics.rounding is not Rounding.RTZ
         self.exceeds = leaves_above(numerics)
         self.last = self.field if self.keeps_field_zero else self.field + (0 if self.flushes else self.man_bits)
-        """The largest distance of a code that is not zero."""
+        """The largest distance of a nonzero code."""
 
     def is_power(self, kept: int) -> bool:
-        """Do these first ``man_bits`` + 1 bits of a fraction round up to the next power of two?"""
+        """Do the first ``man_bits`` + 1 bits of a fraction round up to the next power of two?"""
         return self.carries and kept == (2 << self.man_bits) - 1
 
     def nearest(self, number: int, places: int, sticky: int) -> int:
-        """``number`` without its last ``places``, rounded."""
+        """``number`` without its last ``places`` bits, rounded."""
         below, rest = number >> places - 1 & 1, int(bool(number & (1 << places - 1) - 1) or sticky)
         return (number >> places) + rounds_up(self.rounding, number >> places & 1, below, rest, None)
 
@@ -42,10 +42,10 @@ class Element:
         return self.nearest(kept, 1, sticky) & (1 << self.man_bits) - 1
 
     def subnormal(self, places: int, kept: int, sticky: int, bare: int = 0) -> int:
-        """The code of a number ``places`` below field 0; ``kept`` and ``sticky`` are of a fraction whose carry is in
-        the distance.
+        """The code of a number ``places`` below field 0. The carry of its fraction (``kept`` and ``sticky``) is already
+        in the distance.
 
-        A ``bare`` number has no leading one, but a fraction of one place further up.
+        A ``bare`` number has no leading one, and a fraction that begins one place higher.
         """
         if self.is_power(kept):
             if places == self.man_bits:  # rounded up from below half of the smallest code

@@ -1,12 +1,14 @@
-"""Where the fraction of the largest magnitude puts the scale one up: one comparison with a constant in every binade.
+"""The fraction from which a scale rule raises the scale by one: a comparison with a constant in every binade.
 
-With a = 2**(e - 127) * (1 + m / 2**23), every scale rule subtracts a constant from e: emax, the bias for
-``bias_floor``, and one more than emax for ``round_log2`` where the largest element is above sqrt(2) * 2**emax, and for
-``linear_nearest`` where it is above 4/3 * 2**emax. All but ``floor`` and ``bias_floor`` add one for fractions m above
-another constant, which is the same in all binades: for ``ceil`` the fraction of the largest element; for ``rceil`` the
-last whose product rounds down to a power of two; for ``linear_nearest`` the last whose product is below 1.5 times a
-power of two. Only the binade in which the byte first exceeds 0 can have a different constant, because there the product
-of ``rceil`` is subnormal, and because for elements below 2 that binade is the one of the FP32 subnormals.
+Let a = 2**(e - 127) * (1 + m / 2**23). Every scale rule subtracts a constant from e. It is emax, or the bias for
+``bias_floor``. It is emax + 1 for ``round_log2`` if the largest element is above sqrt(2) * 2**emax, and for
+``linear_nearest`` if it is above 4/3 * 2**emax.
+
+All rules except ``floor`` and ``bias_floor`` add one for fractions m above another constant, which is the same in all
+binades. For ``ceil`` it is the fraction of the largest element; for ``rceil`` the last fraction whose product rounds
+down to a power of two; for ``linear_nearest`` the last whose product is below 1.5 times a power of two. Only the binade
+in which the byte first exceeds 0 can have a different constant: there the product of ``rceil`` is subnormal, and for
+elements below 2 it is the binade of the FP32 subnormals.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from ...spec import FP32, TF32, Encode, NumberFormat, ScaleRule, Subnormals
 
 
 def _is_above_root(element: NumberFormat) -> bool:
-    """Is the largest element above sqrt(2) times its power of two? Then half a binade below it there is another."""
+    """Is the largest element above sqrt(2) times its power of two? Then so is a number half a binade below it."""
     return element.max_value**2 > 2 * Fraction(4) ** element.emax
 
 
@@ -40,16 +42,17 @@ OFFSETS = {
         lambda element: element.emax,
     ),
 }
-"""What each rule takes from the exponent."""
+"""The constant that each rule subtracts from the exponent."""
 
 NEVER = (1 << 23) - 1
-"""No fraction of FP32 is above it."""
+"""The largest FP32 fraction, which no fraction exceeds."""
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """Fractions of the source above ``in_binade`` put the scale one up; in the binade of biased exponent ``bottom``,
-    those above ``at_bottom``."""
+    """Source fractions above ``in_binade`` raise the scale by one. In the binade of biased exponent ``bottom``,
+    fractions above ``at_bottom`` do.
+    """
 
     in_binade: int
     bottom: int
@@ -63,7 +66,7 @@ class Threshold:
             at_bottom = in_binade
         elif element.emax == 0 and numerics.input_subnormals is Subnormals.FLUSH:
             at_bottom = NEVER
-        # numbers of a shorter source are those whose last bits are zero
+        # a number of a shorter source is an FP32 number whose last bits are zero
         dropped = FP32.man_bits - source.man_bits
         return cls(in_binade >> dropped, element.emax, at_bottom >> dropped)
 
@@ -94,16 +97,16 @@ def _reciprocal(element: NumberFormat) -> Fraction:
 
 
 def _linear_nearest(element: NumberFormat) -> tuple[int, int]:
-    # a product rounds up to 1.5 * 2**k from half a unit in the last place below it on, as that number is even
+    # a product rounds up to 1.5 * 2**k from half a unit in the last place below it, because 1.5 * 2**k is even
     reciprocal, binade = _reciprocal(element), Fraction(2) ** element.emax
     first = (Fraction(3, 2) - Fraction(1, 2**24)) / (2 if is_above_four_thirds(element) else 1) / reciprocal
-    # in the lowest binade the product is above 2**-127, and so it is for rceil
+    # in the lowest binade the product is above 2**-127, as for rceil
     return ceil((first / binade - 1) * 2**23) - 1, _rceil(element)[1]
 
 
 def _rceil(element: NumberFormat) -> tuple[int, int]:
     reciprocal = _reciprocal(element)
-    # a product rounds down to 2**k up to half a unit in the last place above it, ties being to even: 2**(k - 24), and
+    # a product up to half a unit in the last place above 2**k rounds down to it (a tie to even): 2**(k - 24), and
     # 2**-150 for the subnormal 2**-127
     largest = (1 + Fraction(1, 2**24)) / reciprocal
     lowest = (1 + Fraction(1, 2**23)) / reciprocal
@@ -126,7 +129,8 @@ def _even1(element: NumberFormat) -> tuple[int, int]:
 
 
 def _round_log2(element: NumberFormat) -> tuple[int, int]:
-    # the last significand whose square is below that of the middle; a subnormal m is m / 2**22 of the smallest scale
+    # the last significand whose square is below the square of the middle; a subnormal m is m / 2**22 of the smallest
+    # scale
     largest = element.max_value / Fraction(2) ** element.emax
     in_binade = isqrt(int(largest**2 * (1 if _is_above_root(element) else 4) * 2**45)) - (1 << 23)
     return in_binade, in_binade if element.emax else min(isqrt(int(largest**2 * 2**45)), NEVER)
@@ -144,4 +148,4 @@ LIMITS = {
     ScaleRule.LINEAR_NEAREST: _linear_nearest,
     ScaleRule.MIDMAX: _midmax,
 }
-"""For each rule the fractions of FP32 above which it puts the scale one up: in a binade, and in the lowest."""
+"""For each rule, the FP32 fractions above which it raises the scale by one: in a binade, and in the lowest one."""

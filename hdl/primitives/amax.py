@@ -1,4 +1,4 @@
-"""The largest magnitude of a block, by a tree of two-input comparators."""
+"""The largest magnitude of a block, found by a tree of comparators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def magnitude_width(numerics: Encode) -> int:
 
 
 class ReduceKey(wiring.Component):
-    """Reduce a magnitude to what the scale depends on; see `operand.scale_key_layout`."""
+    """Reduce a magnitude to the bits that decide the scale (`operand.scale_key_layout`)."""
 
     def __init__(self, config: ConverterConfig) -> None:
         self.config, self.numerics = config, config.numerics
@@ -47,7 +47,7 @@ class ReduceKey(wiring.Component):
         return m
 
     def exceeds(self, m: Module, platform: object, fraction: Value, exponent: Value) -> Value | int:
-        """Does the fraction put the scale one up?"""
+        """Does the fraction raise the scale by one?"""
         thresholds = [Threshold.of(mode) for mode in self.config.modes]
         never = (1 << len(fraction)) - 1
 
@@ -67,8 +67,8 @@ class ReduceKey(wiring.Component):
         return exceeds
 
     def above(self, m: Module, platform: object, where: str, fraction: Value, limit: int) -> Value:
-        """``fraction > limit``, from the bits and the sticky bit that the element quantizer looks at, if these
-        suffice.
+        """``fraction > limit``. If they suffice, it is computed from the bits and the sticky bit that the element
+        quantizer uses.
         """
         kept = self.numerics.block.element.fraction_bits + 1
         rest = len(fraction) - kept
@@ -84,15 +84,15 @@ class ReduceKey(wiring.Component):
 
 
 def inner_stages(config: ConverterConfig) -> tuple[str, ...]:
-    """Places for registers inside the tree, whose output is that of its last level."""
+    """Stage boundaries inside the tree. The last level is its output, so it is not one of them."""
     places = config.tree_stages
     return places[:-1] if config.microarchitecture.amax_key is AmaxKey.REDUCED else places[:-2]
 
 
 def largest(numbers: list[Value]) -> Value:
-    """The larger of two numbers, or the largest of four, each compared with each; of equal ones any.
+    """The larger of two numbers, or the largest of four.
 
-    Of four, the winners of both halves are not waited for: their comparison is chosen from all four that it can be.
+    Four numbers are compared each with each, so that no comparison waits for the winners of both halves.
     """
     if len(numbers) == 2:
         a, b = numbers
@@ -104,9 +104,8 @@ def largest(numbers: list[Value]) -> Value:
 
 
 class AmaxTree(wiring.Component):
-    """The largest of ``block_size`` magnitudes, in log2(block_size) levels (FPGA paper, section III.A), or half as many
-    of nodes that compare four. Registers are between the levels only: the last level is the output. Combinational
-    without.
+    """The largest of ``block_size`` magnitudes, in log2(block_size) levels (FPGA paper, section III.A), or in half as
+    many levels of nodes that compare four. It is combinational without registers, which are between the levels only.
 
     Parameters
     ----------
@@ -115,10 +114,10 @@ class AmaxTree(wiring.Component):
     Ports
     -----
     x : in, ``block_size`` numbers of the source, element 0 in the low bits
-    mode : in, the number of the mode; where the configuration has several and keys are reduced
-    enable : in, whether registers take what comes; with registers inside
-    amax : out, the key of the largest magnitude (`operand.scale_key_layout`), or the magnitude itself where the
-        micro-architecture compares those
+    mode : in, the number of the mode; if the configuration has several and keys are reduced
+    enable : in, enable of the registers inside
+    amax : out, the key of the largest magnitude (`operand.scale_key_layout`), or the magnitude itself if the
+        micro-architecture compares whole magnitudes
     """
 
     def __init__(self, config: ConverterConfig) -> None:
@@ -162,7 +161,7 @@ class AmaxTree(wiring.Component):
         return m
 
     def leaf(self, m: Module, platform: object, lane: int, x: Value) -> Signal:
-        """What a lane brings to the tree."""
+        """The input of a lane to the tree."""
         left_out = self.left_out(x)
         key = self.key(m, platform, lane, x[:-1] if left_out is None else Mux(left_out, 0, x[:-1]))
         leaf = Signal(len(key), name=f"level0_{lane}")
@@ -170,7 +169,7 @@ class AmaxTree(wiring.Component):
         return leaf
 
     def left_out(self, x: Value) -> Value | None:
-        """Is the number of a lane none of those that the scale is made of? None where all are."""
+        """Is the number left out of the maximum? None if no number is."""
         number = data.View(operand_layout(self.numerics), x)
         if self.numerics.specials is Specials.DROP:
             return number.exponent.all()
@@ -179,7 +178,7 @@ class AmaxTree(wiring.Component):
         return None
 
     def key(self, m: Module, platform: object, lane: int, magnitude: Value) -> Value:
-        """What is compared of the magnitude of a lane."""
+        """The bits of a magnitude that the tree compares."""
         if not self.reduced:
             return magnitude
         reduce_key = ReduceKey(self.config)

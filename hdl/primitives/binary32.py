@@ -1,7 +1,6 @@
-"""Binary32 arithmetic of magnitudes: numbers as a significand and an exponent, and operations rounded to nearest even.
+"""Binary32 arithmetic of magnitudes: a number is a significand and an exponent, and operations round to nearest even.
 
-The range of exponents has no limits here: results are those of binary32 wherever these are normal. What limits do to a
-result, whoever asks for the operation says.
+The exponent range has no limits here. Results equal binary32 if they are normal; the caller applies the limits.
 """
 
 from __future__ import annotations
@@ -14,12 +13,14 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from ...spec import FP32, FloatFormat
 
 SIGNIFICAND = FP32.man_bits + 1
-"""Bits of a significand of binary32."""
+"""Bits of a binary32 significand."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """The number ``significand * 2**(exponent - len(significand) + 1)``, whose first bit is set unless it is zero."""
+    """The number ``significand * 2**(exponent - len(significand) + 1)``. The first bit of the significand is set,
+    unless the number is zero.
+    """
 
     significand: Value
     exponent: Value
@@ -35,7 +36,7 @@ ONE_AND_A_HALF = Number(Const(3, 2), Const(0, signed(2)))
 def normalised(
     m: Module, name: str, magnitude: Value, format: FloatFormat, places: int | None = None, zeros: Value | None = None
 ) -> Number:
-    """A finite number of a format, without its sign, as `with_field` has it."""
+    """A finite magnitude of a format as a `Number`; the parameters are those of `with_field`."""
     significand, field = with_field(m, name, magnitude, format, places, zeros)
     exponent = Signal(signed(format.exp_bits + 1), name=f"{name}_exponent")
     m.d.comb += exponent.eq(field - format.bias)
@@ -43,7 +44,7 @@ def normalised(
 
 
 def leading_zeros(m: Module, name: str, fraction: Value) -> Value:
-    """How many zeros a fraction begins with, if it is not zero."""
+    """Number of leading zeros of a fraction that is not zero."""
     zeros = Signal(range(len(fraction)), name=f"{name}_zeros")
     for count in reversed(range(len(fraction))):
         with m.If(fraction[len(fraction) - 1 - count]):
@@ -54,9 +55,10 @@ def leading_zeros(m: Module, name: str, fraction: Value) -> Value:
 def with_field(
     m: Module, name: str, magnitude: Value, format: FloatFormat, places: int | None = None, zeros: Value | None = None
 ) -> tuple[Value, Value]:
-    """Significand and exponent field of a finite number of a format, without its sign; that of a subnormal one is below
-    1. Subnormal ones with ``places`` leading zeros or more are zero; all others are as they are, which is every one
-    unless ``places`` are given. ``zeros`` are the `leading_zeros` of the fraction, where these are known.
+    """Significand and exponent field of a finite magnitude. Subnormal numbers are normalised: their field is below 1.
+
+    With ``places``, subnormal numbers with so many leading zeros or more become zero. ``zeros`` are the `leading_zeros`
+    of the fraction, if they are computed already.
     """
     size = format.man_bits
     fraction, field = magnitude[:size], magnitude[size:]
@@ -67,7 +69,7 @@ def with_field(
     if zeros is not None:
         m.d.comb += [moved.eq((fraction << zeros) << 1), below.eq(-zeros)]
     for count in reversed(range(0 if zeros is not None else size if places is None else min(places, size))):
-        with m.If(fraction[size - 1 - count]):  # the last that holds counts: that of the leading one
+        with m.If(fraction[size - 1 - count]):  # the last assignment wins: the one for the leading one
             m.d.comb += [moved.eq(Cat(Const(0, count + 1), fraction[: size - count])), below.eq(-count)]
     significand = Signal(size + 1, name=f"{name}_significand")
     found = Signal(signed(format.exp_bits + 1), name=f"{name}_field")
@@ -79,7 +81,7 @@ def with_field(
 
 
 def rounded(m: Module, name: str, number: Number, sticky: Value | int = 0) -> Number:
-    """A number to nearest even, to the significand of binary32. ``sticky``: is any bit below its last one set?"""
+    """A number rounded to nearest even, to a binary32 significand. ``sticky``: is any bit below its last bit set?"""
     rest = len(number.significand) - SIGNIFICAND
     if rest < 0:
         return Number(Cat(Const(0, -rest), number.significand), number.exponent)
@@ -92,20 +94,21 @@ def rounded(m: Module, name: str, number: Number, sticky: Value | int = 0) -> Nu
 
 
 def partial_products(a: Value, b: Value) -> dict[str, Value]:
-    """The products of the halves of two significands, by which half of each: 0 is the lower one."""
+    """The four products of halves of two significands. Keys name the half of each: 0 is the lower one."""
     size = len(a) // 2
     halves = {"0": slice(None, size), "1": slice(size, None)}
     return {f"part{i}{j}": a[halves[i]] * b[halves[j]] for i in halves for j in halves}
 
 
 def joined_products(parts: Mapping[str, Value]) -> Value:
-    """The product whose `partial_products` these are."""
+    """The product of two significands from their `partial_products`."""
     size = len(parts["part00"]) // 2
     return Cat(parts["part00"], parts["part11"]) + ((parts["part01"] + parts["part10"]) << size)
 
 
 def product(m: Module, name: str, a: Number, b: Number, significands: Value | None = None) -> Number:
-    """The exact product, with as many bits as both significands, whose product may be there already."""
+    """The exact product, with the bits of both significands. ``significands`` is their product, if it is computed
+    already."""
     exact = Signal(len(a.significand) + len(b.significand), name=f"{name}_exact")
     exponent = Signal(signed(max(len(a.exponent), len(b.exponent)) + 1), name=f"{name}_exponent")
     m.d.comb += [
@@ -118,8 +121,8 @@ def product(m: Module, name: str, a: Number, b: Number, significands: Value | No
 def divided(
     m: Module, name: str, dividend: Value, divisor: int | Value, remainder: Value | None = None
 ) -> tuple[Value, Value]:
-    """Quotient and remainder of a whole number, digit by digit. Bits above those of the dividend, which are less than
-    the divisor, may be given as a first ``remainder``.
+    """Quotient and remainder of a whole number, digit by digit. A first ``remainder``, below the divisor, extends the
+    dividend at the top.
     """
     size = divisor.bit_length() if isinstance(divisor, int) else len(divisor)
     digits = []
@@ -139,8 +142,8 @@ def divided(
 
 
 def packed(number: Number) -> Value:
-    """The pattern of a number without its sign, for a rounding to a shorter format: 0 where it is below the normal
-    numbers of binary32, and the pattern of the largest exponent where it is beyond that.
+    """The pattern of a magnitude, for rounding to a shorter format: 0 below the normal numbers of binary32, and a
+    pattern with the largest exponent above it.
     """
     field = number.exponent + FP32.bias
     is_small, is_large = number.is_zero | (field < 1), field > FP32.max_code >> FP32.man_bits
@@ -150,7 +153,7 @@ def packed(number: Number) -> Value:
 
 
 def reduced(remainder: Value, step: Value) -> Value:
-    """A remainder less a step, or with it where the remainder is negative."""
+    """The remainder minus the step, or plus the step if the remainder is negative."""
     adds = remainder[-1]
     size = len(remainder)
     padded = Cat(step, Const(0, size - len(step)))
@@ -165,11 +168,12 @@ def reciprocal(
     crossed: Callable[[str, dict[str, Value]], Mapping[str, Value]] = lambda boundary, values: values,
     is_short: Value | None = None,
 ) -> tuple[Value, Value]:
-    """2**47 / divisor to nearest, for a significand, and the product of both less 2**47. There are no ties.
+    """2**47 / divisor, rounded to nearest, for a significand, and the error: quotient * divisor - 2**47. There are no
+    ties.
 
-    A division without restoring: each step adds or subtracts the divisor. ``crossed`` gets the name of a stage
-    boundary and all values that are needed behind it, and gives what becomes of these. Where ``is_short`` the
-    result is a subnormal number with one bit less: then it is even.
+    The division is non-restoring: each step adds or subtracts the divisor. ``crossed`` receives the name of a stage
+    boundary and all values that cross it, and returns them behind it. With ``is_short`` the result is a subnormal
+    number with one bit less, so it is even.
     """
     size = SIGNIFICAND
     remainder: Value = Const(1 << size - 1, signed(size + 2))

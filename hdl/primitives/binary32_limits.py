@@ -1,7 +1,7 @@
 """Binary32 results within the limits of the format: magnitudes as patterns, subnormal numbers and Inf among them.
 
-What an operation here gives is a pattern with a longer exponent field: patterns from that of Inf on stand for numbers
-beyond the largest one, until `saturated` makes Inf of them.
+Operations return a pattern with a longer exponent field. Patterns from Inf on are numbers above the largest finite one,
+until `saturated` replaces them by Inf.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ PATTERN = FP32.bits - 1
 """Bits of a magnitude."""
 INF = FP32.inf_field
 MOST_PLACES = SIGNIFICAND + 1
-"""Places by which a result moves down at most: nothing is left of it then, and it is not half of the smallest number.
-"""
+"""The largest shift down. Nothing is left of a result then, and it is below half of the smallest number."""
 
 
 def limited(m: Module, name: str, number: Number) -> Value:
-    """A number to nearest even, as a pattern. The first bit of its significand is set, unless the number is zero or its
-    exponent is that of subnormal numbers.
+    """A number rounded to nearest even, as a pattern. The first bit of its significand is set, unless the number is
+    zero or has the smallest exponent.
     """
     bits = max(len(number.exponent), FP32.exp_bits) + 1
     above = Signal(signed(bits), name=f"{name}_above")  # the exponent of the smallest normal number
@@ -42,15 +41,15 @@ def limited(m: Module, name: str, number: Number) -> Value:
 
 
 def saturated(m: Module, name: str, pattern: Value) -> Value:
-    """A pattern as binary32 has it."""
+    """The binary32 pattern: Inf if the pattern overflows."""
     result = Signal(PATTERN, name=name)
     m.d.comb += result.eq(Mux(pattern >= INF, INF, pattern))
     return result
 
 
 def opened(pattern: Value) -> Number:
-    """The number of a finite pattern of binary32. That of a subnormal one begins with zeros, under the exponent of the
-    smallest normal number.
+    """The number of a finite binary32 pattern. The significand of a subnormal number begins with zeros, and its
+    exponent is the smallest normal one.
     """
     field = pattern[FP32.man_bits :]
     return Number(Cat(pattern[: FP32.man_bits], field.any()), Mux(field.any(), field, 1) - FP32.bias)
@@ -63,14 +62,16 @@ def doubled(m: Module, name: str, pattern: Value) -> Value:
 
 def halved(m: Module, name: str, pattern: Value) -> Value:
     """Half of a finite number."""
-    small = pattern[:SIGNIFICAND]  # is a whole number of the smallest ones, and so is what it rounds to
+    small = pattern[:SIGNIFICAND]  # a multiple of the smallest number, and so is its rounded half
     is_small = ~pattern[SIGNIFICAND:].any()
     return _chosen(m, name, is_small, (small >> 1) + (small[0] & small[1]), pattern - (1 << FP32.man_bits))
 
 
 def tripled(m: Module, name: str, pattern: Value) -> Value:
-    """Three times a finite number. Its half and its double are the roundings of the number times 1.5 and 6: only what
-    is no multiple of the smallest number is rounded on the way to the half, and it was not rounded before.
+    """Three times a finite number.
+
+    Half and double of the result are the number times 1.5 and 6, rounded once. Halving rounds only an odd multiple of
+    the smallest number, and a result so small was not rounded before.
     """
     number = opened(pattern)
     exact = Signal(SIGNIFICAND + 2, name=f"{name}_exact")

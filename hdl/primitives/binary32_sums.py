@@ -1,7 +1,7 @@
 """Binary32 sums and differences of magnitudes, rounded to nearest even, and quotients by constants.
 
-Magnitudes are the patterns of `binary32_limits` with an exponent field of one bit more, so that no result is beyond
-them: those from that of Inf on stand for Inf, and stay there whatever is added.
+Magnitudes are the patterns of `binary32_limits` with one more exponent bit, so that no result overflows. Patterns from
+Inf on mean Inf, and remain Inf whatever is added.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from .binary32 import SIGNIFICAND, divided, leading_zeros
 LONG = FP32.bits
 """Bits of a magnitude with the longer exponent field."""
 BELOW = 3
-"""Bits below the last place that a rounding looks at, the last one being the OR of all others."""
+"""Bits below the last place that a rounding uses. The last one is the OR of everything below."""
 
 
 def _aligned(m: Module, name: str, a: Value, b: Value) -> tuple[Value, Value, Value]:
-    """The larger significand, the other one at its places, both with `BELOW` bits more, and the exponent, counted from
-    that of subnormal numbers.
+    """The larger significand, the smaller one shifted to its places, both with `BELOW` more bits, and the exponent,
+    which is 0 for subnormal numbers.
     """
     is_less = Signal(name=f"{name}_is_less")
     large, small = Signal(LONG, name=f"{name}_large"), Signal(LONG, name=f"{name}_small")
@@ -46,7 +46,7 @@ def _aligned(m: Module, name: str, a: Value, b: Value) -> tuple[Value, Value, Va
 
 
 def _rounded(m: Module, name: str, significand: Value, exponent: Value) -> Value:
-    """The pattern of a significand with `BELOW` bits more: its first bit adds one to the exponent field."""
+    """The pattern of a significand with `BELOW` more bits. Its first bit adds one to the exponent field."""
     result = Signal(LONG, name=name)
     up = significand[BELOW - 1] & (significand[: BELOW - 1].any() | significand[BELOW])
     m.d.comb += result.eq(Cat(Const(0, FP32.man_bits), exponent) + significand[BELOW:] + up)
@@ -63,13 +63,13 @@ def added(m: Module, name: str, a: Value, b: Value) -> Value:
 
 
 def difference(m: Module, name: str, a: Value, b: Value) -> Value:
-    """The magnitude of the difference of two magnitudes. Its first bits may be zeros, which move out until that is one
-    or the exponent that of subnormal numbers.
+    """The magnitude of the difference of two magnitudes. Leading zeros are shifted out until the first bit is one or
+    the number is subnormal.
     """
     large, small, exponent = _aligned(m, name, a, b)
     size = len(large)
     left, moved = Signal(size, name=f"{name}_left"), Signal(size, name=f"{name}_moved_up")
-    last = Signal(size, name=f"{name}_last")  # the place that the exponent of subnormal numbers is reached at
+    last = Signal(size, name=f"{name}_last")  # the place at which the number becomes subnormal
     m.d.comb += [left.eq(large - small), last.eq(Const(1 << size - 1, size) >> exponent)]
     zeros = leading_zeros(m, name, left | last)
     m.d.comb += moved.eq(left << zeros)
@@ -77,16 +77,17 @@ def difference(m: Module, name: str, a: Value, b: Value) -> Value:
 
 
 def quotient(m: Module, name: str, magnitude: Value, divisor: int) -> Value:
-    """A finite number of binary32 divided by an even constant above two: 31 bits, without a longer field.
+    """A finite binary32 magnitude divided by an even constant above two: 31 bits, without the longer field.
 
-    The dividend moves up until the whole quotient has all bits of a significand, or its last place is that of the
-    subnormal numbers. The power of two in the divisor only says which bits of the dividend are below the quotient.
+    The dividend is shifted up until the integer quotient has all bits of a significand, or its last place is the
+    smallest subnormal number. The power of two in the divisor only decides which bits of the dividend are below the
+    quotient.
     """
     even = (divisor & -divisor).bit_length() - 1
     fraction, field = magnitude[: FP32.man_bits], magnitude[FP32.man_bits :]
-    most = divisor.bit_length()  # places that move it up far enough
+    most = divisor.bit_length()  # a sufficient shift
     limit = -(-(divisor << SIGNIFICAND - 1) >> most - 1)
-    room = Signal(FP32.exp_bits, name=f"{name}_room")  # places from the last place to that of subnormals
+    room = Signal(FP32.exp_bits, name=f"{name}_room")  # places from the last place to the smallest subnormal number
     wanted = Signal(range(most + 1), name=f"{name}_wanted")
     places = Signal(range(most + 1), name=f"{name}_places")
     significand = Cat(fraction, field.any())

@@ -1,4 +1,4 @@
-"""Functions of a few bits that are not written down but found: from what each bit is in every case."""
+"""Functions of a few bits that are found by search, from the value of each bit in every case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .table import table
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A bit of hardware, and what it is: bit ``n`` of ``truth`` is its value in case number ``n``."""
+    """A bit of hardware with its truth: bit ``n`` of ``truth`` is its value in case number ``n``."""
 
     value: Value
     truth: int
@@ -21,20 +21,20 @@ class Known:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of known bits: bit ``i`` of ``table`` is its value where the bits, the first the lowest, are the
-    number ``i``.
+    """A function of known bits. Bit ``i`` of ``table`` is its value if the inputs, lowest bit first, form the number
+    ``i``.
     """
 
     inputs: tuple[Known, ...]
     table: int
 
     def __call__(self, *bits: int) -> int:
-        """Its value where the inputs are these."""
+        """The value for these inputs."""
         return self.table >> sum(bit << place for place, bit in enumerate(bits)) & 1
 
     @property
     def truth(self) -> int:
-        """What it is in each case."""
+        """The value in each case, as in `Known`."""
         found = 0
         for index in range(1 << len(self.inputs)):
             if self.table >> index & 1:
@@ -51,16 +51,15 @@ def truth(cases: Iterable[object]) -> int:
 
 
 def known_bits(value: Value, numbers: Sequence[int]) -> list[Known]:
-    """The bits of a value from the lowest up, which is this number in each case."""
+    """The bits of a value, lowest first. ``numbers`` are the value in each case."""
     return [Known(value[bit], truth(number >> bit & 1 for number in numbers)) for bit in range(len(value))]
 
 
 def function_of(wanted: int, care: int, inputs: Iterable[Known], more: Iterable[Known] = ()) -> Function:
-    """The function that is ``wanted`` in each case of ``care``. It has those of ``inputs`` without which they do not
-    decide it, where the last ones are left out first. Where all of them do not, those of ``more`` join them, one by
-    one.
+    """The function that equals ``wanted`` in each case of ``care``.
 
-    Raises ValueError where all of these do not decide it either.
+    If ``inputs`` do not decide it, inputs of ``more`` are added one by one. Then inputs that it does not need are
+    dropped, the last ones first. Raises ValueError if all inputs together do not decide it.
     """
     chosen, rest = list(dict.fromkeys(inputs)), list(more)
     while _table(wanted, care, chosen) is None:
@@ -75,7 +74,7 @@ def function_of(wanted: int, care: int, inputs: Iterable[Known], more: Iterable[
 
 
 def _table(wanted: int, care: int, inputs: Sequence[Known]) -> int | None:
-    """The truth table of a function of these inputs, or None where they do not decide it."""
+    """The truth table of a function of these inputs, or None if they do not decide it."""
     if not inputs:
         found = wanted & care
         return None if found not in (0, care) else int(found != 0)
@@ -86,14 +85,14 @@ def _table(wanted: int, care: int, inputs: Sequence[Known]) -> int | None:
 
 
 class Tables:
-    """The tables of a component, each of which is made once."""
+    """The tables of a component. Equal functions share a table."""
 
     def __init__(self, m: Module, platform: object, config: DecoderConfig) -> None:
         self.m, self.platform, self.config = m, platform, config
         self.made: dict[Function, Known] = {}
 
     def of(self, name: str, function: Function) -> Known:
-        """The value of a function; ``name`` is that of its signal."""
+        """The value of a function, as a signal with this name."""
         if not function.inputs:
             return Known(Const(function.table, 1), function.truth)
         if len(function.inputs) == 1 and function.table == 0b10:

@@ -1,8 +1,9 @@
-"""The largest key of a block, most significant bits first: two bits at a time; lanes with less drop out.
+"""The largest key of a block, found from the most significant bits down, two bits at a time.
 
-With the digits of the lanes that are still in, some lane has the high bit (``some_high``); then the low bit of the
-largest digit is set if some lane has both, otherwise if some lane has it. No key is ever moved, so a step costs the
-three ORs over all lanes and one function for each lane, less than the multiplexers of a tree.
+Each step finds the largest digit of the lanes that are still in, and lanes with a smaller digit drop out. The high bit
+of this digit is set if any lane has it (``some_high``). The low bit is set if any lane has both bits, or, without the
+high bit, if any lane has the low bit. No key is moved: a step costs three ORs over all lanes and one function in each
+lane, less than the multiplexers of a tree.
 """
 
 from __future__ import annotations
@@ -23,9 +24,7 @@ LUT_INPUTS = 6
 
 
 class Some(wiring.Component):
-    """``y``: has some lane all its ``width`` bits set? On a carry chain, with as many lanes a position as a LUT
-    takes.
-    """
+    """``y``: are all ``width`` bits of any lane set? A carry chain, with as many lanes in a position as fit a LUT."""
 
     whole = True
 
@@ -38,24 +37,24 @@ class Some(wiring.Component):
         lanes = [self.i[self.width * lane : self.width * (lane + 1)].all() for lane in range(self.lanes)]
         together = max(LUT_INPUTS // self.width, 1)
         positions = [Cat(lanes[first : first + together]).any() for first in range(0, self.lanes, together)]
-        chain = Signal(len(positions) + 1)  # a position that is set makes a carry, and all positions pass it on
+        chain = Signal(len(positions) + 1)  # a set position generates a carry, and all positions propagate it
         m.d.comb += [chain.eq(Cat(positions) + Const((1 << len(positions)) - 1, len(positions))), self.y.eq(chain[-1])]
         return m
 
 
 @dataclass(frozen=True)
 class Lane:
-    """A lane between two steps: the bits of its exponent that are still to be looked at, its flag, and whether it has
-    not dropped out (None: nothing has).
-    """
+    """A lane between two steps."""
 
     rest: Value
+    """The bits of its exponent below the digits that are found."""
     flag: Value
     still_in: Value | None
+    """None before the first step, if no lane is left out."""
 
 
 class MsbFirst(AmaxTree):
-    """`AmaxTree` by another method, with the same ports. Combinational."""
+    """`AmaxTree` by another method, with the same ports."""
 
     kind = "amax_tree"
 
@@ -82,7 +81,7 @@ class MsbFirst(AmaxTree):
     def step(
         self, m: Module, platform: object, number: int, now: list[Lane], found: Value, has_flag: bool
     ) -> tuple[list[Lane], Value]:
-        """Two more bits of the largest exponent, and the lanes that are left, without them."""
+        """The lanes after a step, and the bits of the largest exponent that are found, two more than before."""
 
         def some(name: str, *places: int) -> Signal:
             return self.some(
@@ -136,7 +135,7 @@ class MsbFirst(AmaxTree):
         return (following, found) if is_last else self.registered(m, f"digit{number}", following, found)
 
     def registered(self, m: Module, place: str, now: list[Lane], found: Value) -> tuple[list[Lane], Value]:
-        """What lives between two steps."""
+        """The values between two steps, after the stage boundary there."""
         values = {
             f"{name}{i}": value
             for i, lane in enumerate(now)
@@ -152,7 +151,7 @@ class MsbFirst(AmaxTree):
         ], later.get("found", found)
 
     def some(self, m: Module, platform: object, name: str, lanes: list[list[Value]]) -> Signal:
-        """Has some lane all its bits set?"""
+        """Are all bits of any lane set?"""
         some = Signal(name=name)
         if self.config.microarchitecture.amax is Amax.CARRY_CHAIN:
             part = Some(len(lanes), len(lanes[0]))

@@ -1,10 +1,9 @@
-"""Subnormal source numbers as normal ones with a smaller exponent, as far as an element format needs it, in functions
-of a LUT.
+"""Normalisation of subnormal source numbers, as far as an element format needs it, in functions of a LUT.
 
-A number moves up by one place more than it has leading zeros, but by no more than ``max_shift``: what then has no
-leading one is unnormalised, in the Verilog ``bare``. It moves in one step, or in several of up to four ways each, which
-is what a LUT of six inputs chooses from. A step chooses the first way that brings the leading one to the first places,
-which the next step chooses from.
+A number is shifted up by its leading zeros plus one, but by no more than ``max_shift``. If it then has no leading one,
+it is unnormalised (``bare`` in the Verilog). The shift takes one step or several, each with up to four ways, which fit
+in a LUT of six inputs. A step takes the first way that brings the leading one to the places among which the next step
+chooses.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from .sticky import Term
 from .table import LUT_INPUTS, without_zeros
 
 Make = Callable[..., Value]
-"""`table` without its first arguments: of the name of a function, the function and its inputs."""
+"""`table` without its first arguments. It takes the name of a function, the function and its inputs."""
 Choice = Callable[[Sequence[int]], int]
-"""Which of its ways a step takes, by what was chosen."""
+"""The way that a step takes, from the bits that choose it."""
 
 STEPS: tuple[tuple[tuple[int, int], ...], ...] = (
     ((1, 2),),
@@ -31,7 +30,7 @@ STEPS: tuple[tuple[tuple[int, int], ...], ...] = (
     ((4, 4), (1, 4)),
     ((8, 4), (2, 4), (1, 2)),
 )
-"""Ways to move, cheapest first: for each step by how many places, and how many ways it has."""
+"""Shifters, cheapest first. Each step has a distance between its ways, and a number of ways."""
 
 
 def _longest(steps: Sequence[tuple[int, int]]) -> int:
@@ -39,37 +38,34 @@ def _longest(steps: Sequence[tuple[int, int]]) -> int:
 
 
 def max_shift_of(least: int) -> int:
-    """How far the cheapest steps go that go at least so far."""
+    """The longest shift of the cheapest shifter that shifts at least so far."""
     return next(_longest(steps) for steps in STEPS if _longest(steps) >= least)
 
 
 @dataclass(frozen=True)
 class Normalised:
-    """A number that has moved."""
+    """A normalised number."""
 
     kept: list[Value]
-    """The first bits of the fraction behind the leading one, the first one first."""
+    """The bits of the fraction after the leading one that are kept, first bit first."""
     rest: list[Term]
-    """Whether any bit after those is set: the OR of these."""
+    """Terms whose OR says whether any later bit is set."""
     bare: Value
-    """No leading one has been found."""
+    """Is the number without a leading one?"""
     hidden: Value | None
-    """Is the number normal, so that it has not moved? None if that is not known as one bit."""
+    """Was the number normal, so that it is not shifted? None if no single bit says so."""
     choices: list[Value]
-    """What was chosen in all steps, whether the number is bare if that is still to be told apart, and `hidden`."""
+    """The bits that choose the ways of all steps, `bare` if it matters, and `hidden`."""
     exponent: Callable[..., int | None]
-    """The exponent of a number that has moved, given the choices as integers: 1 less the places moved, and one less if
-    it is bare. 0 for one that has not; None for choices that never happen.
+    """The exponent after the shift, from the choices as integers: 1 minus the shift, and one less for a bare number.
+    It is 0 for a number that is not shifted, and None for choices that never occur.
     """
 
 
 def normalised(
     make: Make, front: list[Value], fraction: Sequence[Value], bits: int, max_shift: int, unnormalised_matters: bool
 ) -> Normalised:
-    """The number of this fraction, its first bit first, which is normal if any of ``front`` is set.
-
-    ``make`` is `table` without its first arguments.
-    """
+    """The normalised number of a fraction, given first bit first. It is normal if any bit of ``front`` is set."""
     steps = next(steps for steps in STEPS if _longest(steps) == max_shift)
     if max_shift > 1 or len(front) + 2 > LUT_INPUTS:
         front = [make("hidden", lambda *b: any(b), *front)]
@@ -116,8 +112,8 @@ def normalised(
 def _chosen(
     make: Make, number: str, front: list[Value], now: list[Value | int], by: int, ways: int
 ) -> tuple[list[Value], Choice]:
-    """A few bits, and how they say by which way the leading one comes to the first ``by`` places, or else the
-    last one.
+    """A few bits, and the choice that they make: the first way that brings the leading one to the first ``by`` places,
+    or the last way.
     """
     if by == 1 and ways == 2:
         return front, lambda c: int(not any(c))
@@ -142,7 +138,7 @@ def _chosen(
 
 
 def _some(make: Make, name: str, bits: list[Value]) -> Value:
-    """Is any of these set?"""
+    """Is any of these bits set?"""
     parts = [bits[first : first + LUT_INPUTS] for first in range(0, len(bits), LUT_INPUTS)]
     if len(parts) > 1:
         return _some(make, name, [_some(make, f"{name}_{i}", part) for i, part in enumerate(parts)])
@@ -150,8 +146,8 @@ def _some(make: Make, name: str, bits: list[Value]) -> Value:
 
 
 def _lost(chosen: list[Value], choice: Choice, after: list[Value | int], by: int, ways: int) -> list[Term]:
-    """What is behind the bits that are kept: ``by`` places that only the first way leaves there, then those that the
-    second leaves there too, and so on.
+    """Terms for the bits after those that are kept: first ``by`` places that are kept by all ways but the first, then
+    ``by`` places that are kept by all but the first two, and so on.
     """
     count = len(chosen)
     room, masked = LUT_INPUTS - count, by * (ways - 1)
@@ -170,9 +166,7 @@ def _lost(chosen: list[Value], choice: Choice, after: list[Value | int], by: int
 def _made(
     make: Make, name: str, function: Callable[..., object], told: list[Value], bits: list[Value | int]
 ) -> Value | int:
-    """The function of what is told and of some bits, as a table of those that are not always zero; 0 if there
-    is none.
-    """
+    """A table of a function of the choices and of some bits, without the bits that are always zero; 0 if all are."""
     if all(isinstance(bit, int) for bit in bits):
         return 0
     function, inputs = without_zeros(function, *told, *bits)

@@ -1,4 +1,4 @@
-"""What all hardware is that is made here: the ports of its configuration, and where it has registers a handshake."""
+"""The top component of an operation: the ports of its configuration, and a handshake if it has registers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Config = TypeVar("Config", bound=HardwareConfig)
 
 
 class Pipeline(wiring.Component, Generic[Config]):
-    """A component with the ports of a configuration; clock and reset are those of the domain ``sync``."""
+    """A component with the ports of a configuration. Clock and reset are those of the domain ``sync``."""
 
     SIGNALS: ClassVar[frozenset[str]] = frozenset()
     """Names of signals in the module, besides its ports. A module of the same name would be hidden."""
@@ -39,20 +39,20 @@ class Pipeline(wiring.Component, Generic[Config]):
             }
         )
         for port in config.ports:
-            if port not in config.pins:  # its bits are those of a pin with another order
+            if port not in config.pins:  # a layout has its bits in another pin
                 setattr(self, port.name, Signal(port.width, name=port.name))
         self.enable = Signal()
-        """Whether all registers take what comes, in this cycle."""
+        """Enable of all registers."""
 
     def tell(self, m: Module, now: Stage, part: wiring.Component) -> None:
-        """Connect what a part needs to know of the whole: the mode, and whether registers take what comes."""
+        """Connect the mode and the enable of a part."""
         if "mode" in part.signature.members:
             m.d.comb += part.mode.eq(now.mode)
         if "enable" in part.signature.members:
             m.d.comb += part.enable.eq(self.enable)
 
     def store(self, m: Module) -> None:
-        """Connect the pins of a layout, where the configuration has one."""
+        """Connect the pins of a layout, if the configuration has one."""
         config = self.config
         if config.layout is not None:
             data = (port for port in (*config.ports, *config.pins) if port.role.is_data)
@@ -60,7 +60,7 @@ class Pipeline(wiring.Component, Generic[Config]):
             wire(m, config.layout, {port.role: port for port in config.ports}, signals)
 
     def handshake(self, m: Module) -> None:
-        """A valid bit goes along with each block. Everything moves unless the last one waits to be taken."""
+        """Connect valid and ready. A valid bit follows each block, and all blocks move unless the last one waits."""
         valid = self.i_valid
         for place in self.config.microarchitecture.registered_after:
             before, valid = valid, Signal(name=f"valid_{place}_q")

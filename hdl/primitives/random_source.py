@@ -10,10 +10,10 @@ from ...spec.operations.random_source import SHIFTS, initial_states
 
 
 class RandomSource(wiring.Component):
-    """``width`` random bits in every clock cycle in which ``enable`` is set, from xorshift32 generators side by side.
+    """``width`` random bits in every clock cycle with ``enable``, from xorshift32 generators in parallel.
 
-    ``random`` is the state itself, so the first bits after reset are those of
-    `spec.operations.random_source.initial_states`. Good enough to round with; not for cryptography.
+    ``random`` is the state itself, so the first bits after reset are `spec.operations.random_source.initial_states`.
+    They are good enough for rounding, and not for cryptography.
     """
 
     def __init__(self, width: int, seed: int = 0) -> None:

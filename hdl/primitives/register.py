@@ -1,8 +1,7 @@
-"""Registers between the steps of a component, at the stage boundaries that its configuration names. Without any it has
-no clock.
+"""Registers between the steps of a component, at the stage boundaries that its configuration names.
 
-A component passes everything that crosses a boundary: the control inputs that are asked for later, and what it has
-computed. So nothing can be late against the rest, and no expression is written twice.
+A component passes everything that crosses a boundary: its control inputs and the values that it has computed. So no
+signal can be late against the others, and no expression is written twice. A component without registers has no clock.
 """
 
 from __future__ import annotations
@@ -17,13 +16,15 @@ from ..config.hardware import HardwareConfig
 
 
 def enable_port(config: HardwareConfig, boundaries: Iterable[str]) -> dict[str, Member]:
-    """The port ``enable`` of a component that has registers at one of these boundaries, or none."""
+    """The port ``enable``, for a component with registers at any of these boundaries."""
     return {"enable": In(1)} if set(boundaries) & set(config.microarchitecture.registered_after) else {}
 
 
 class Enable(wiring.Component):
-    """Whether registers take what comes: they do unless a result waits. Of the same function for all registers, but
-    kept apart in synthesis, so that no net reaches all of them (one for 32 lanes is the critical path of a decoder).
+    """The enable of registers: they are enabled unless a result waits.
+
+    The function is the same for all registers, but synthesis keeps its instances apart, so that no net reaches all
+    registers. One net for 32 lanes would be the critical path of a decoder.
 
     Ports
     -----
@@ -44,14 +45,12 @@ class Enable(wiring.Component):
 
 
 class Stage:
-    """What a component has between two stage boundaries, each value an attribute: its control inputs, such as the mode,
-    and what it has computed.
-    """
+    """The values between two stage boundaries, as attributes: control inputs, such as the mode, and computed values."""
 
     def __init__(
         self, m: Module, component: wiring.Component, control: Iterable[str] = (), values: Mapping[str, Value] = {}
     ) -> None:
-        """The first stage. ``control`` are names of inputs; those that the component has not are left out."""
+        """The first stage. ``control`` are names of inputs. Names without a port are ignored."""
         self.m, self.component, self.values = m, component, dict(values)
         self.control = {name: getattr(component, name) for name in control if hasattr(component, name)}
 
@@ -69,15 +68,16 @@ class Stage:
         store_inverted: Iterable[str] = (),
         **values: Value,
     ) -> Stage:
-        """The stage after a boundary: these values, and the control inputs, or only those that ``control`` names, as
-        they are, or, where the configuration has registers there, as they were one cycle before.
+        """The stage after a boundary, with these values and the control inputs that ``control`` names (all by default).
+        They are delayed by one cycle if the configuration has registers there.
 
-        A cycle is one in which ``enable`` of the component is set. The registers hold data only, and are not reset.
-        Those of the values in ``store_inverted``, which a single bit can decide, hold the complement. Synthesis would
-        make that bit a synchronous reset, and gate it by the enable, as the reset of a register comes first: a LUT
-        between the net that reaches all registers and some of them, always the critical path (on ECP5 150 MHz instead
-        of 175). It does not look through an inverter, which vanishes in the LUTs before and behind. Outputs are
-        registers as they are.
+        Only cycles with ``enable`` of the component count. The registers hold data, and are not reset.
+
+        Values in ``store_inverted``, which a single bit can decide, are stored as their complement. Otherwise synthesis
+        makes this bit a synchronous reset. As a reset overrides the enable, it gates the bit with the enable, in a LUT
+        between the enable net and the registers. That was always the critical path (150 instead of 175 MHz on ECP5).
+        Synthesis does not see through an inverter, and the inverters vanish in the neighbouring LUTs. Outputs are
+        stored as they are.
         """
         later = Stage(self.m, self.component)
         later.control = {name: value for name, value in self.control.items() if control is None or name in control}

@@ -8,15 +8,18 @@ from ...spec import Encode, Rounding
 
 
 def bits_below(numerics: Encode) -> int:
-    """How many bits below the last place a rounding looks at, besides the OR of everything below them."""
+    """Number of bits below the last place that a rounding uses, in addition to the OR of everything below them."""
     return max(numerics.random_bits, 1)
 
 
 def rounds_up(
     rounding: Rounding, last: Value | int, below: Value | int, sticky: Value | int, random: Value | None
 ) -> Value | int:
-    """Does a truncated magnitude go one up? ``last`` is its lowest bit, ``below`` are the bits below it, ``sticky`` is
-    the OR of everything below those, and ``random`` as many random bits, or None."""
+    """Is a truncated magnitude increased by one?
+
+    ``last`` is its lowest bit, ``below`` are the bits below it, ``sticky`` is the OR of everything below these, and
+    ``random`` as many random bits as ``below`` has, or None.
+    """
     return ROUNDINGS[rounding](last, below, sticky, random)
 
 

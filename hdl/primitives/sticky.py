@@ -1,4 +1,4 @@
-"""Is any of many bits set? On a carry chain where that saves LUTs."""
+"""The OR of many bits, on a carry chain where that saves LUTs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Term:
 
 
 class Sticky(wiring.Component):
-    """``y``: is any function set, each of its own bits of ``i``? A LUT for each, whose carry chain is the OR."""
+    """``y``: is any function set? Each function has its own bits of ``i`` and a LUT, and the carry chain is the OR."""
 
     kind, whole = "sticky", True
 
@@ -46,13 +46,13 @@ class Sticky(wiring.Component):
         for width, truth in zip(self.widths, self.truth):
             positions.append((Const(truth, 1 << width) >> self.i[first : first + width])[0])
             first += width
-        chain = Signal(len(positions) + 1)  # a position that is set makes a carry, and all positions pass it on
+        chain = Signal(len(positions) + 1)  # a set position generates a carry, and all positions propagate it
         m.d.comb += [chain.eq(Cat(positions) + Const((1 << len(positions)) - 1, len(positions))), self.y.eq(chain[-1])]
         return m
 
 
 def any_of(m: Module, platform: object, config: ConverterConfig, terms: list[Term]) -> Signal:
-    """The OR of the terms, those of a few inputs together in one LUT."""
+    """The OR of the terms. Terms of a few inputs share a LUT."""
     packed: list[Term] = []
     for term in sorted(terms, key=lambda term: -len(term.inputs)):
         room = next((i for i, other in enumerate(packed) if len(other.inputs) + len(term.inputs) <= LUT_INPUTS), None)

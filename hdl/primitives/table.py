@@ -1,4 +1,4 @@
-"""Functions of a few bits, written down as truth tables; where asked, each is a module that synthesis keeps whole."""
+"""Functions of a few bits as truth tables. With `Structure.KEPT` each is a module that synthesis keeps whole."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..config.encode import ConverterConfig
 from ..emission.modules import ModuleLibrary, instantiated
 
 LUT_INPUTS = 6
-"""Of the LUTs that functions are cut to fit."""
+"""Inputs of the LUTs that functions are cut to fit."""
 
 
 class Table(wiring.Component):
-    """``y`` is bit number ``i`` of ``truth``, an integer of 2**width bits."""
+    """``y`` is bit ``i`` of ``truth``, an integer of 2**width bits."""
 
     whole = True
 
@@ -43,13 +43,13 @@ def table(
     signal: str | None = None,
     inverted: bool = False,
 ) -> Signal:
-    """A signal, of the name of the function unless another is given, that is ``function`` of bits, given to it as
-    integers 0 and 1.
+    """A signal with the value of ``function``, which takes its inputs as the integers 0 and 1. The name of the signal
+    is the name of the function by default.
 
-    Equal names are equal functions within one converter. With `Structure.KEPT` the function is a module of its own,
-    which synthesis maps alone: it then costs one LUT if it has no more inputs than a LUT, whatever stands around it.
-    Where it is ``inverted``, the complement is looked up, and inverted: so synthesis makes no synchronous reset of a
-    register behind it (`Stage.crossed`).
+    Equal names mean equal functions within a converter. With `Structure.KEPT` the function is a module of its own,
+    which synthesis maps alone. So it costs one LUT, if it has no more inputs than a LUT. An ``inverted`` table holds
+    the complement and is followed by an inverter, so that synthesis makes no synchronous reset of a register behind it
+    (`Stage.crossed`).
     """
     bits = Cat(inputs)
     width = len(bits)
@@ -67,12 +67,12 @@ def table(
 
 
 def truth_of(function: Callable[..., object], width: int) -> int:
-    """The truth table of a function of so many bits."""
+    """The truth table of a function of ``width`` bits."""
     return sum(bool(function(*(number >> i & 1 for i in range(width)))) << number for number in range(1 << width))
 
 
 def without_zeros(function: Callable[..., object], *inputs: Value | int) -> tuple[Callable[..., object], list[Value]]:
-    """The function without the inputs that are the integer 0, and its other inputs."""
+    """The function of the inputs that are signals, and these inputs. The others are the integer 0."""
     real = [i for i, bit in enumerate(inputs) if not isinstance(bit, int)]
     zeros = [0] * len(inputs)
 
@@ -86,8 +86,8 @@ def without_zeros(function: Callable[..., object], *inputs: Value | int) -> tupl
 
 
 def fewest(function: Callable[..., bool | None], width: int) -> tuple[tuple[int, ...], int]:
-    """The fewest inputs, by their numbers, that decide a function which is None where nothing matters; and its truth
-    table of these.
+    """The fewest inputs that decide a function, by their numbers, and its truth table for them. The function is None
+    for inputs that never occur.
     """
     cases = [(bits, value) for bits in product((0, 1), repeat=width) if (value := function(*bits)) is not None]
     for inputs in (some for size in range(width + 1) for some in combinations(range(width), size)):

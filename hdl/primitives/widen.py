@@ -1,4 +1,4 @@
-"""FP16 to a format in which every one of its numbers is normal, exactly."""
+"""Exact conversion of FP16 to a format in which every FP16 number is normal."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..encode.operand import operand_config, operand_layout
 
 
 class Widen(wiring.Component):
-    """``x``, a number of the source, as ``wide``, the same number with more exponent bits; combinational.
+    """Convert ``x``, a source number, to ``wide``, the same number with more exponent bits; combinational.
 
-    Subnormals move up until their leading one is the hidden bit. NaN and Inf keep their fraction.
+    Subnormal numbers are shifted up until their leading one is the hidden bit. NaN and Inf keep their fraction.
     """
 
     def __init__(self, config: ConverterConfig) -> None:
@@ -37,7 +37,7 @@ class Widen(wiring.Component):
             ]
             fraction = moved
             places.append(step)
-        # the leading one is at the top of the fraction now, one place below the hidden bit, or there is none
+        # the leading one, if any, is now at the top of the fraction, one place below the hidden bit
         rebias = target.bias - source.bias
         exponent = Signal(target.exp_bits)
         m.d.comb += exponent.eq(
