@@ -119,7 +119,7 @@ def test_configurations_survive_json_and_the_command_line():
     [
         (("hadamard32",), ValueError, "unknown format 'hadamard32'"),
         (("hadamard16", "ocp"), ValueError, "unknown profile 'ocp'"),
-        ((Hadamard(), "te"), TypeError, "an operation says all its rules"),
+        ((Hadamard(), "te"), TypeError, "an operation has all its rules"),
         ((hadamard_config("hadamard16"), "te"), TypeError, "a HadamardConfig is complete"),
     ],
 )
