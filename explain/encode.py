@@ -1,7 +1,7 @@
-"""One block, step by step: why its bits are what they are.
+"""The encoding of one block, step by step.
 
-The numbers come from the exact definition. The fast model must give the same block, and the steps shown must lead to
-it; otherwise there is an error and no explanation.
+The results come from the exact definition. An explanation is only returned if the fast model gives the same block and
+the steps lead to it.
 """
 
 from __future__ import annotations
@@ -9,23 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from itertools import accumulate, pairwise
 from typing import Unpack
 
 import numpy as np
 
 from ..models.arrays.codes import code_values
 from ..models.arrays.source import DTYPES, as_numbers, widen
-from ..models.exact.encode import decode, quantize_block, source_number, with_sign
+from ..models.exact.encode import TWO, decode, element_value, floor_log2, neighbours, quantize_block, source_number
+from ..models.exact.encode import with_sign as signed_code
 from ..models.fast.element import largest_value
 from ..models.fast.encode import quantize
+from ..models.fast.rounding import largest_code
 from ..spec import (
     E8M0,
     FP32,
     BlockFormat,
     Encode,
     EncodeFields,
+    Kind,
     NumberFormat,
+    Rounding,
     ScaleRule,
     Specials,
     Subnormals,
@@ -33,10 +36,19 @@ from ..spec import (
     signal_codes,
 )
 from ..spec import numerics as numerics_of
-from .bit_trace import RoundingTrace, fp32_pattern, rounding_trace, scale_trace
-from .explanation import CLASSES, ElementStep, Explanation, Largest, ScaleStep
-
-TWO = Fraction(2)
+from .encode_steps import ElementStep, Explanation, Largest, ScaleStep
+from .explanation import (
+    CLASSES,
+    as_float,
+    class_of,
+    code_fields,
+    difference,
+    random_numbers,
+    require_codes,
+    require_same,
+)
+from .rounding import Trace, rounded
+from .scale import fp32_pattern, scale_trace
 
 
 def explain(
@@ -51,10 +63,10 @@ def explain(
 
     Parameters
     ----------
-    block : at most block_size numbers, the rest being zeros: source bit patterns as Python integers, or an array (n,)
+    block : at most block_size numbers, which zeros complete: source bit patterns as Python integers, or an array (n,)
         of numbers that `quantize` takes
-    format, profile, rules : the numerics, as `quantize` takes them
-    random : random bits for each element under the rounding ``sr``, the rest being zeros
+    format, profile, rules : the numerics, as for `quantize`
+    random : random bits of each element under the rounding ``sr``, which zeros complete
 
     Returns
     -------
@@ -64,12 +76,12 @@ def explain(
     Raises
     ------
     TypeError
-        where the block is no array of source numbers
+        if the block is not an array of source numbers
     ValueError
         for too many elements, patterns outside the source format, random bits without the rounding ``sr``, or an
         unknown name
     AssertionError
-        where the fast model or the steps shown disagree with the exact definition, which is a defect of mxcast
+        if the fast model or the steps disagree with the exact definition, which is a defect of mxcast
 
     >>> why = explain([0x3FF00000, 0x3F880000], "e4m3")     # 1.875 and 1.0625
     >>> why.scale.arithmetic, why.scale.saturates
@@ -81,19 +93,12 @@ def explain(
     size, patterns = numerics.block_size, _patterns(block, numerics)
     given = len(patterns)
     patterns += [0] * (size - given)
-    if numerics.random_bits:
-        random = list(random or ())
-        if len(random) > size:
-            raise ValueError(f"a block has {size} elements and as many random numbers, not {len(random)}")
-        random += [0] * (size - len(random))
-    elif random is not None:
-        raise ValueError(f"random bits are for the rounding sr, not for {numerics.rounding}")
-    kinds = [_kind(p, numerics) for p in patterns]
-    scale_rules = tuple(_scale_step(numerics.replace(scale_rule=rule), patterns, kinds, random) for rule in ScaleRule)
-    byte, codes = quantize_block(patterns, numerics, random)
+    drawn = random_numbers(random, size, numerics)
+    kinds = [class_of(numerics.source.decode(p), p, numerics.source) for p in patterns]
+    scale_rules = tuple(_scale_step(numerics.replace(scale_rule=rule), patterns, kinds, drawn) for rule in ScaleRule)
+    byte, codes = quantize_block(patterns, numerics, drawn)
     elements = tuple(
-        _element_step(numerics, lane, patterns[lane], kinds, byte, codes[lane], random[lane] if random else 0)
-        for lane in range(size)
+        _element_step(numerics, lane, patterns[lane], kinds, byte, codes[lane], drawn[lane]) for lane in range(size)
     )
     return Explanation(
         numerics=numerics,
@@ -111,9 +116,6 @@ def _patterns(block: Sequence[int] | np.ndarray, numerics: Encode) -> list[int]:
     source = numerics.source
     if isinstance(block, list | tuple) and all(isinstance(p, int) for p in block):
         patterns = list(block)
-        wrong = next((p for p in patterns if not 0 <= p < 1 << source.bits), None)
-        if wrong is not None:
-            raise ValueError(f"patterns of {source.name} must be numbers of {source.bits} bits, not {wrong:#x}")
     else:
         numbers = as_numbers(block, source)
         if numbers.ndim != 1:
@@ -122,24 +124,13 @@ def _patterns(block: Sequence[int] | np.ndarray, numerics: Encode) -> list[int]:
             patterns = widen(numbers, np.empty(numbers.size, np.uint32)).view(np.uint32).tolist()
         else:
             patterns = numbers.view(np.uint16).tolist()
-    if len(patterns) > numerics.block_size:
-        raise ValueError(f"a block has {numerics.block_size} elements, not {len(patterns)}")
+    require_codes("patterns", patterns, source, numerics.block_size)
     return patterns
 
 
-def _kind(pattern: int, numerics: Encode) -> str:
-    source = numerics.source
-    field, fraction = divmod(pattern & source.magnitude_mask, 1 << source.man_bits)
-    if field == (1 << source.exp_bits) - 1:
-        return "nan" if fraction else "inf"
-    return "normal" if field else "subnormal" if fraction else "zero"
-
-
 def _number(pattern: int, numerics: Encode) -> float:
-    """The source number, exactly, before anything is done to it."""
-    number = decode(pattern, numerics.source)
-    magnitude = {"nan": math.nan, "inf": math.inf}.get(number.kind, float(number.magnitude))
-    return -magnitude if number.negative else magnitude
+    """The source number, exactly, before any rule changes it."""
+    return as_float(numerics.source.decode(pattern))
 
 
 def _largest(numerics: Encode, patterns: list[int]) -> Largest | None:
@@ -151,12 +142,11 @@ def _largest(numerics: Encode, patterns: list[int]) -> Largest | None:
     return Largest(lane=lane, fp32=fp32_pattern(magnitudes[lane]), value=float(magnitudes[lane]))
 
 
-def _scale_step(numerics: Encode, patterns: list[int], kinds: list[str], random: list[int] | None) -> ScaleStep:
+def _scale_step(numerics: Encode, patterns: list[int], kinds: list[str], random: list[int]) -> ScaleStep:
     byte, codes = quantize_block(patterns, numerics, random)
     x = np.array(patterns, np.uint32 if numerics.source is FP32 else np.uint16).view(DTYPES[numerics.source.name])
-    q = quantize(x, numerics, random=None if random is None else np.array(random))
-    if (int(q.scales[0]), q.codes.tolist()) != (byte, codes):
-        raise AssertionError("the model disagrees with the exact definition")
+    q = quantize(x, numerics, random=np.array(random) if numerics.random_bits else None)
+    require_same((int(q.scales[0]), q.codes.tolist()), (byte, codes))
     largest = _largest(numerics, patterns)
     if not DECISIVE[numerics.specials].isdisjoint(kinds):
         arithmetic = f"specials {numerics.specials} give byte 0x{byte:02X}"
@@ -198,27 +188,23 @@ def _element_step(
     element, kind = numerics.block.element, kinds[lane]
     number = source_number(pattern, numerics)
     if REPLACED[numerics.specials](kind, kinds):
-        quotient, trace = None, RoundingTrace(action="specials", code=code)
+        quotient, trace = None, Trace("specials", code)
     else:
         quotient = number.magnitude / Fraction(_factor(numerics, byte))
         trace = rounding_trace(quotient, kind, numerics, random)
-        if with_sign(trace.code, number, numerics) != code:
+        if signed_code(trace.magnitude, number, numerics) != code:
             raise AssertionError(f"the steps shown for element {lane} do not lead to its code {code:#x}: {trace}")
-    signed = -1 if number.negative else 1
     value, decoded = _number(pattern, numerics), _decoded(numerics, byte, code)
-    error = float(Fraction(decoded) - Fraction(value)) if math.isfinite(decoded) and math.isfinite(value) else None
+    error = difference(decoded, value)
     return ElementStep(
         lane=lane,
         pattern=pattern,
         kind=kind,
         value=value,
         cut=trace.cut,
-        guard=trace.guard,
-        sticky=trace.sticky,
-        tail=trace.tail,
-        random=trace.random,
+        **trace.bits,
         action=trace.action,
-        quotient=None if quotient is None else float(quotient) * signed,
+        quotient=None if quotient is None else float(quotient) * (-1 if number.negative else 1),
         code=code,
         fields=code_fields(code, element),
         element=float(code_values(element)[code]),
@@ -228,13 +214,48 @@ def _element_step(
     )
 
 
+def rounding_trace(quotient: Fraction, kind: str, numerics: Encode, random: int) -> Trace:
+    """Round a quotient >= 0 to the magnitude of a code, from the bits that hardware uses."""
+    element, rounding = numerics.block.element, numerics.rounding
+    if quotient == 0:
+        return Trace("zero" if kind == "zero" else "flushed", 0)
+    largest = largest_code(element, rounding)
+    cut, part = _cut_off(quotient, numerics)
+    if cut is None:
+        return Trace("flushed", 0)
+    beyond = quotient > element_value(largest, element)
+    if beyond and (cut > largest or part >= 1):
+        return Trace("saturated", largest)
+    done = rounded(cut, part, rounding, random, numerics.random_bits)
+    action, code = done.action, min(cut + done.up, largest)
+    flushes = numerics.element_subnormals is Subnormals.FLUSH and rounding is not Rounding.GUARD_HALF_UP
+    if flushes and element.is_subnormal(code):
+        action, code = "flushed", 0
+    return Trace("saturated" if beyond else action, code, cut, done.bits)
+
+
+def _cut_off(quotient: Fraction, numerics: Encode) -> tuple[int | None, Fraction]:
+    """The code of a quotient > 0 rounded toward zero, and the part of a step that was cut off. The code is None if the
+    published recipe of `Rounding.GUARD_HALF_UP` gives zero.
+    """
+    published = numerics.rounding is Rounding.GUARD_HALF_UP and numerics.element_subnormals is Subnormals.FLUSH
+    element = numerics.block.element
+    if not published or element.kind is Kind.FIXED or quotient >= TWO**element.emin:
+        return neighbours(quotient, element)
+    binade = floor_log2(quotient)
+    if binade + element.bias < 0:
+        return None, quotient
+    cut, part = divmod((quotient / TWO**binade - 1) * 2**element.man_bits, 1)  # exponent field 0, fraction unshifted
+    return int(cut), part
+
+
 DECISIVE: dict[Specials, frozenset[str]] = {
     Specials.NAN_BLOCK: frozenset(("inf", "nan")),
     Specials.TE: frozenset(("inf",)),
     Specials.INF_SCALE: frozenset(("inf", "nan")),
     Specials.DROP: frozenset(),
 }
-"""Classes of which one element makes the specials, and not the scale rule, give the byte of its block."""
+"""Classes of elements that decide the byte of their block in place of the scale rule."""
 
 
 def _all_if_any(kind: str, kinds: Sequence[str]) -> bool:
@@ -247,51 +268,51 @@ REPLACED: dict[Specials, Callable[[str, Sequence[str]], bool]] = {
     Specials.INF_SCALE: _all_if_any,
     Specials.DROP: lambda kind, kinds: False,
 }
-"""Whether the specials, and not the rounding, give the code of an element of this class in a block of these classes."""
+"""Do the specials decide the code of an element, in place of the rounding? From its class and those of its block."""
 
 
 def _remarks(numerics: Encode, patterns: list[int], kinds: list[str]) -> Iterator[str]:
-    """Sentences on what the specials and the subnormals of the input do to this block."""
-    there = {
+    """Sentences on the effect of specials and input subnormals on this block."""
+    found = {
         kind: f"{name} ({_lanes([lane for lane, other in enumerate(kinds) if other == kind])})"
         for kind, name in (("nan", "NaN"), ("inf", "Inf"))
         if kind in kinds
     }
-    if there:
-        yield from REMARKS[numerics.specials](there, numerics.block.element)
+    if found:
+        yield from REMARKS[numerics.specials](found, numerics.block.element)
     if numerics.input_subnormals is Subnormals.FLUSH:
         count = sum(0 < abs(_number(p, numerics)) < 2.0**FP32.emin for p in patterns)
         if count:
             yield f"{count} FP32 subnormal input{'s' * (count > 1)} taken for zero: input_subnormals flush"
 
 
-def _remark_nan_block(there: dict[str, str], element: NumberFormat) -> Iterator[str]:
+def _remark_nan_block(found: dict[str, str], element: NumberFormat) -> Iterator[str]:
     code = "the canonical NaN" if element.nan_code is not None else f"code 0, as {element.name} has no NaN"
     byte = f"byte 0x{E8M0.nan_code:02X}"
-    yield f"{' and '.join(there.values())}: under nan_block the block has {byte}, and every element is {code}"
+    yield f"{' and '.join(found.values())}: under nan_block the block has {byte}, and every element is {code}"
 
 
-def _remark_te(there: dict[str, str], element: NumberFormat) -> Iterator[str]:
+def _remark_te(found: dict[str, str], element: NumberFormat) -> Iterator[str]:
     code = "the canonical NaN" if element.nan_code is not None else f"the largest number, as {element.name} has no NaN"
-    if "nan" in there:
-        yield f"{there['nan']}: under te left out of the maximum, and {code} as element"
-    if "inf" in there:
+    if "nan" in found:
+        yield f"{found['nan']}: under te left out of the maximum, and {code} as element"
+    if "inf" in found:
         byte = f"byte 0x{E8M0.max_code:02X}"
-        yield f"{there['inf']}: under te the block has {byte}; the largest number of its sign as element"
+        yield f"{found['inf']}: under te the block has {byte}; the largest number of its sign as element"
 
 
-def _remark_inf_scale(there: dict[str, str], element: NumberFormat) -> Iterator[str]:
+def _remark_inf_scale(found: dict[str, str], element: NumberFormat) -> Iterator[str]:
     inf, nan = signal_codes(element)
-    byte, code = (E8M0.nan_code, nan) if "nan" in there else (E8M0.max_code, inf)
+    byte, code = (E8M0.nan_code, nan) if "nan" in found else (E8M0.max_code, inf)
     yield (
-        f"{next(iter(there.values()))}: under inf_scale the block has byte 0x{byte:02X}, and every element is its sign "
+        f"{next(iter(found.values()))}: under inf_scale the block has byte 0x{byte:02X}, and every element is its sign "
         f"and magnitude 0x{code:X}"
     )
 
 
-def _remark_drop(there: dict[str, str], element: NumberFormat) -> Iterator[str]:
+def _remark_drop(found: dict[str, str], element: NumberFormat) -> Iterator[str]:
     yield (
-        f"{' and '.join(there.values())}: under drop left out of the maximum, then quantized as numbers of exponent 128"
+        f"{' and '.join(found.values())}: under drop left out of the maximum, then quantized as numbers of exponent 128"
     )
 
 
@@ -301,21 +322,9 @@ REMARKS: dict[Specials, Callable[[dict[str, str], NumberFormat], Iterator[str]]]
     Specials.INF_SCALE: _remark_inf_scale,
     Specials.DROP: _remark_drop,
 }
-"""Sentences on the NaN and Inf elements, by class, of a block."""
+"""Sentences on the NaN and Inf elements of a block, by class."""
 
 
 def _lanes(lanes: list[int]) -> str:
     shown = ", ".join(map(str, lanes[:4])) + (f" and {len(lanes) - 4} more" if len(lanes) > 4 else "")
     return f"lane{'s' if len(lanes) > 1 else ''} {shown}"
-
-
-def code_fields(code: int, element: NumberFormat) -> str:
-    """The binary code with bars between its fields.
-
-    >>> from mxcast.spec import E4M3, INT8
-    >>> code_fields(0xFC, E4M3), code_fields(0x81, INT8)
-    ('1|1111|100', '1|0000001')
-    """
-    digits = f"{code:0{element.bits}b}"
-    ends = list(accumulate(element.fields, initial=0))
-    return "|".join(digits[start:end] for start, end in pairwise(ends))

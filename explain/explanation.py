@@ -1,148 +1,26 @@
-"""The steps of one block as data: what `explain` returns, `mxcast explain` prints and its JSON holds.
+"""Records of explanations, and the checks that every explanation makes.
 
-Every number is exact in double precision, except relative errors and decibels. What does not apply is None.
+Every number is exact in double precision, except relative errors and decibels. A field that does not apply is None.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
-from ..spec import E8M0, Encode, FloatFormat, Number, NumberFormat
+from ..spec import FloatFormat, Number, NumberFormat, Operation
 
 CLASSES = ("normal", "subnormal", "zero", "inf", "nan")
-"""Classes of source numbers, by exponent field and fraction."""
+"""Classes of numbers, by exponent field and fraction."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Largest:
-    """The largest magnitude of a block: its lane, its pattern as an FP32 number, and its value."""
-
-    lane: int
-    fp32: int
-    value: float
-
-    @property
-    def exponent_field(self) -> int:
-        return self.fp32 >> 23
-
-    @property
-    def fraction(self) -> int:
-        return self.fp32 & 0x7FFFFF
+class Record:
+    """A frozen dataclass of plain values."""
 
     def to_dict(self) -> dict[str, object]:
-        return {**vars(self), "exponent_field": self.exponent_field, "fraction": self.fraction}
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScaleStep:
-    """The scale of the block under one scale rule, and the error that this rule causes."""
-
-    rule: str
-    arithmetic: str
-    byte: int
-    saturates: bool
-    """Whether the largest magnitude is beyond the largest value of an element under this scale."""
-    saturated: int
-    """How many finite inputs are beyond it."""
-    relative_rms: float
-    """Root of noise over signal, of finite pairs; nan without signal."""
-
-    @property
-    def exponent(self) -> int | None:
-        """X; None for the NaN byte."""
-        return None if self.byte == E8M0.nan_code else self.byte - E8M0.bias
-
-    @property
-    def sqnr_db(self) -> float:
-        """Signal to quantization noise ratio in decibels; inf without noise, nan without signal."""
-        return 0.0 - 20 * math.log10(self.relative_rms) if self.relative_rms else math.inf  # and no -0.0
-
-    def to_dict(self) -> dict[str, object]:
-        return finite_fields({**vars(self), "exponent": self.exponent, "sqnr_db": self.sqnr_db})
-
-
-@dataclass(frozen=True, kw_only=True)
-class ElementStep:
-    """One element, from its source number V to its code. If the specials give the code, the steps are None."""
-
-    lane: int
-    pattern: int
-    kind: str
-    """One of `CLASSES`."""
-    value: float
-    """V."""
-    quotient: float | None
-    """V divided by the scale 2**X."""
-    cut: int | None
-    """The magnitude of the code of the quotient rounded toward zero; None beyond the largest code."""
-    guard: int | None
-    sticky: int | None
-    """The first bit cut off, and whether any bit below it is set; not under `Rounding.SR`."""
-    tail: int | None
-    random: int | None
-    """Under `Rounding.SR`, the first random_bits bits that are cut off, and the random bits that are added to them."""
-    action: str
-    """What happened: exact, down, up, tie down, tie up, saturated, flushed or zero; or specials."""
-    code: int
-    fields: str
-    """The code in binary: sign, exponent field and fraction, or sign and number."""
-    element: float
-    """Value of the code."""
-    decoded: float
-    """The value of the code times 2**X."""
-    error: float | None
-    """``decoded`` minus V; None unless both are finite."""
-    relative_error: float | None
-    """``error`` over the magnitude of V; None for V = 0."""
-
-    def to_dict(self) -> dict[str, object]:
+        """For JSON."""
         return finite_fields(vars(self))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Explanation:
-    """One block with every step of its conversion."""
-
-    numerics: Encode
-    profile: str | None
-    given: int
-    """Elements that were given; the others are zeros."""
-    classes: dict[str, int]
-    """How many elements there are of each of `CLASSES`."""
-    remarks: tuple[str, ...]
-    """What the specials and the subnormals of the input do to this block."""
-    largest: Largest | None
-    """None where every finite number is zero."""
-    scale_rules: tuple[ScaleStep, ...]
-    """The scale under every scale rule, with the other rules of the block's numerics."""
-    elements: tuple[ElementStep, ...]
-
-    @property
-    def scale(self) -> ScaleStep:
-        """The step of the block's own rule."""
-        return next(step for step in self.scale_rules if step.rule == self.numerics.scale_rule)
-
-    @property
-    def patterns(self) -> list[str]:
-        """The source patterns in hexadecimal, as `mxcast explain --values` takes them."""
-        digits = -(-self.numerics.source.bits // 4)
-        return [f"0x{step.pattern:0{digits}X}" for step in self.elements]
-
-    def to_dict(self) -> dict[str, object]:
-        """For JSON: infinities and NaN, which JSON lacks, are None; ``values`` repeats the block."""
-        return {
-            "profile": self.profile,
-            "numerics": self.numerics.to_dict(),
-            "values": ",".join(self.patterns),
-            "given": self.given,
-            "classes": self.classes,
-            "remarks": list(self.remarks),
-            "largest": self.largest and self.largest.to_dict(),
-            "scale": self.scale.to_dict(),
-            "scale_rules": [step.to_dict() for step in self.scale_rules],
-            "elements": [step.to_dict() for step in self.elements],
-        }
 
 
 def finite_fields(fields: dict[str, object]) -> dict[str, object]:
@@ -151,16 +29,62 @@ def finite_fields(fields: dict[str, object]) -> dict[str, object]:
 
 
 def as_float(number: Number) -> float:
-    """The value of a number, inf and nan among them."""
+    """The value of a number, which can be inf or nan."""
     magnitude = float(number.magnitude) if number.kind == "finite" else float(number.kind)
     return -magnitude if number.negative else magnitude
 
 
+def difference(a: float, b: float) -> float | None:
+    """``a`` minus ``b``; None unless both are finite."""
+    return a - b if math.isfinite(a) and math.isfinite(b) else None
+
+
 def class_of(number: Number, code: int, format: NumberFormat) -> str:
-    """Which of `CLASSES` a number of a code is."""
+    """One of `CLASSES`, for the number of a code."""
     if number.kind != "finite":
         return number.kind
     if number.magnitude == 0:
         return "zero"
     is_subnormal = isinstance(format, FloatFormat) and format.is_subnormal(code & format.magnitude_mask)
     return "subnormal" if is_subnormal else "normal"
+
+
+def code_fields(code: int, format: NumberFormat) -> str:
+    """The binary code with bars between its fields.
+
+    >>> from mxcast.spec import E4M3, INT8
+    >>> code_fields(0xFC, E4M3), code_fields(0x81, INT8)
+    ('1|1111|100', '1|0000001')
+    """
+    digits = f"{code:0{format.bits}b}"
+    ends = list(accumulate(format.fields, initial=0))
+    return "|".join(digits[start:end] for start, end in pairwise(ends))
+
+
+def require_codes(kind: str, codes: Sequence[int], format: NumberFormat, most: int | None = None) -> None:
+    """Raise ValueError for a code outside its format, and for more than ``most`` codes in a block."""
+    if most is not None and len(codes) > most:
+        raise ValueError(f"a block has {most} elements, not {len(codes)}")
+    for code in codes:
+        if not 0 <= code < 1 << format.bits:
+            raise ValueError(f"{kind} of {format.name} must be 0 to {(1 << format.bits) - 1}, not {code}")
+
+
+def random_numbers(given: Sequence[int] | None, count: int, operation: Operation) -> list[int]:
+    """The random bits of ``count`` numbers: the given ones, then zeros."""
+    if given is None:
+        return [0] * count
+    if not operation.random_bits:
+        raise ValueError(f"random bits are for the rounding sr, not for {operation.by_name()['rounding']}")
+    if len(given) > count:
+        raise ValueError(f"random must have one number for each element, at most {count}, not {len(given)}")
+    for bits in given:
+        if not 0 <= bits < 1 << operation.random_bits:
+            raise ValueError(f"random must be numbers of {operation.random_bits} bits, not {bits}")
+    return [*given, *[0] * (count - len(given))]
+
+
+def require_same(fast: object, exact: object) -> None:
+    """Raise AssertionError if the results of the two models differ, which is a defect of mxcast."""
+    if fast != exact:
+        raise AssertionError("the model disagrees with the exact definition")

@@ -1,7 +1,6 @@
-"""One block of codes under two levels of scales, decoded step by step: why its bits are what they are.
+"""The decoding of one NVFP4 block, step by step.
 
-The steps are those of the exact definition. The fast model must give the same bits; otherwise there is an error and no
-explanation.
+The steps follow the exact definition. An explanation is only returned if the fast model gives the same numbers.
 """
 
 from __future__ import annotations
@@ -28,30 +27,26 @@ from ..spec import (
     nvfp4_decoding,
     profile_of,
 )
-from .encode import code_fields
-from .explanation import as_float, class_of, finite_fields
+from .explanation import Record, as_float, class_of, code_fields, require_codes, require_same
 
 ONE = FP32.bias << FP32.man_bits
 """The pattern of 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactorStep:
-    """A binary32 operation on the way to what elements are multiplied with, of magnitudes."""
+class FactorStep(Record):
+    """A binary32 operation on magnitudes, on the way to the factor of the elements."""
 
     name: str
     formula: str
     exact: float | None
-    """The result before its rounding; None for what is no operation on finite numbers."""
+    """The result before rounding; None unless the step is an operation on finite numbers."""
     value: float
-    """The result, inf and nan among them."""
-
-    def to_dict(self) -> dict[str, object]:
-        return finite_fields(vars(self))
+    """The result, which can be inf or nan."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nvfp4DecodedStep:
+class Nvfp4DecodedStep(Record):
     """One element, from its code to the pattern of the destination."""
 
     lane: int
@@ -68,9 +63,6 @@ class Nvfp4DecodedStep:
     result_kind: str
     """The class of the result."""
 
-    def to_dict(self) -> dict[str, object]:
-        return finite_fields(vars(self))
-
 
 @dataclass(frozen=True, kw_only=True)
 class Nvfp4DecodeExplanation:
@@ -80,12 +72,12 @@ class Nvfp4DecodeExplanation:
     profile: str | None
     scale: int
     tensor_scale: int | None
-    """The pattern of the tensor scale; None where the convention has none."""
+    """The pattern of the tensor scale; None if the convention has no tensor scale."""
     factor: tuple[FactorStep, ...]
     elements: tuple[Nvfp4DecodedStep, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """For JSON: infinities and NaN, which JSON lacks, are None."""
+        """For JSON."""
         return {
             "profile": self.profile,
             "numerics": self.numerics.to_dict(),
@@ -111,21 +103,21 @@ def explain_nvfp4_decoder(
     ----------
     scale : the scale byte
     codes : at most block_size element codes
-    format, profile, rules : the decoder, as `dequantize_nvfp4` takes profile and rules
-    tensor_scale : the FP32 pattern of the tensor scale, where the convention has one
+    format, profile, rules : the decoder, as for `dequantize_nvfp4`
+    tensor_scale : the FP32 pattern of the tensor scale, if the convention has one
 
     Returns
     -------
     Nvfp4DecodeExplanation
-        the operations that make the factor, and each element from code to pattern
+        the operations that compute the factor, and each element from code to pattern
 
     Raises
     ------
     ValueError
-        for a byte, code or pattern outside its format, too many codes, a tensor scale that is missing or has no use,
-        or an unknown name
+        for a byte, code or pattern outside its format, too many codes, a missing or unused tensor scale, or an unknown
+        name
     AssertionError
-        where the fast model disagrees with the exact definition, which is a defect of mxcast
+        if the fast model disagrees with the exact definition, which is a defect of mxcast
 
     >>> why = explain_nvfp4_decoder(0x38, [0x2, 0xF], "nvfp4", "nvfp4_ao", tensor_scale=0x3F000000)
     >>> [step.formula for step in why.factor], [hex(step.pattern) for step in why.elements]
@@ -140,8 +132,7 @@ def explain_nvfp4_decoder(
         one if chosen.destination.decode(one).kind == "nan" else one ^ sign
         for one in decode_block(scale, codes, chosen, value_of(g))
     ]
-    if patterns != _fast(scale, codes, chosen, pattern):
-        raise AssertionError("the model disagrees with the exact definition")
+    require_same(_fast(scale, codes, chosen, pattern), patterns)
     s = value_of(chosen.block.scale.decode(scale))
     c = chosen.scale_max * chosen.block.element.max_value
     steps, factor = FACTORS[chosen.convention](s, value_of(g), c)
@@ -159,19 +150,13 @@ def explain_nvfp4_decoder(
 
 
 def _check(scale: int, codes: Sequence[int], tensor_scale: int | None, rules: Nvfp4Decode) -> None:
-    element, size = rules.block.element, rules.block_size
-    if not 0 <= scale < 1 << rules.block.scale.bits:
-        raise ValueError(f"a scale byte is 0 to 255, not {scale}")
-    if len(codes) > size:
-        raise ValueError(f"a block has {size} elements, not {len(codes)}")
-    for code in codes:
-        if not 0 <= code < 1 << element.bits:
-            raise ValueError(f"codes of {element.name} must be 0 to {(1 << element.bits) - 1}, not {code}")
+    require_codes("scales", [scale], rules.block.scale)
+    require_codes("codes", codes, rules.block.element, rules.block_size)
     if (tensor_scale is None) != (rules.convention is Convention.NONE):
         needs, given = ("takes a", "none") if tensor_scale is None else ("takes no", "one")
         raise ValueError(f"the convention {rules.convention} {needs} tensor scale, and {given} was given")
-    if tensor_scale is not None and not 0 <= tensor_scale < 1 << FP32.bits:
-        raise ValueError(f"the tensor scale is an FP32 pattern, not {tensor_scale:#x}")
+    if tensor_scale is not None:
+        require_codes("tensor scales", [tensor_scale], FP32)
 
 
 def _fast(scale: int, codes: Sequence[int], rules: Nvfp4Decode, tensor_scale: int) -> list[int]:
@@ -239,7 +224,7 @@ FACTORS: dict[Convention, Callable[[Value, Value, Fraction], Steps]] = {
     Convention.AMAX: _of_largest,
     Convention.NONE: _alone,
 }
-"""The operations by convention, of magnitudes, and what elements are multiplied with."""
+"""The operations on magnitudes by convention, and the factor of the elements."""
 
 
 def _element(lane: int, code: int, pattern: int, factor: Value, negative: bool, rules: Nvfp4Decode) -> Nvfp4DecodedStep:

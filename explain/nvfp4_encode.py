@@ -1,7 +1,7 @@
-"""One block under two levels of scales, step by step: every binary32 operation between its numbers and its bits.
+"""The encoding of one NVFP4 block, step by step: every binary32 operation between its numbers and its bits.
 
-The numbers come from the exact definition. The fast model must give the same block, and the steps shown must lead to
-it; otherwise there is an error and no explanation.
+The results come from the exact definition. An explanation is only returned if the fast model gives the same block and
+the steps lead to it.
 """
 
 from __future__ import annotations
@@ -44,15 +44,24 @@ from ..spec import (
     nvfp4_encoding,
     profile_of,
 )
-from .encode import code_fields
-from .explanation import CLASSES, as_float, class_of, finite_fields
+from .explanation import (
+    CLASSES,
+    Record,
+    as_float,
+    class_of,
+    code_fields,
+    difference,
+    random_numbers,
+    require_codes,
+    require_same,
+)
 
 ONE, SIX = Fraction(1), Fraction(6)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Binary32Step:
-    """One binary32 operation, or a few of which only the last result matters."""
+class Binary32Step(Record):
+    """One binary32 operation, or a few with one result."""
 
     name: str
     formula: str
@@ -61,24 +70,18 @@ class Binary32Step:
     """The result as FP32."""
     value: float
 
-    def to_dict(self) -> dict[str, object]:
-        return finite_fields(vars(self))
-
 
 @dataclass(frozen=True, kw_only=True)
-class CandidateStep:
-    """A scale that is tried (`FourOverSix`)."""
+class CandidateStep(Record):
+    """A candidate scale under `FourOverSix`."""
 
     largest_becomes: int
     scale: int
     error: float
 
-    def to_dict(self) -> dict[str, object]:
-        return finite_fields(vars(self))
-
 
 @dataclass(frozen=True, kw_only=True)
-class Nvfp4Element:
+class Nvfp4Element(Record):
     """One element, from its number x to its code."""
 
     lane: int
@@ -91,23 +94,20 @@ class Nvfp4Element:
     """The scaled number, rounded to binary32."""
     y_pattern: int
     below: int | None
-    """The magnitude of the code that |y| reaches; None beyond the largest."""
+    """Magnitude of the largest code that is not above |y|; None beyond the largest code."""
     random: int | None
     """The random bits, under the rounding ``sr``."""
     action: str
-    """What happened: exact, down, up, tie down, tie up, saturated, zero or nan."""
+    """exact, down, up, tie down, tie up, saturated, zero or nan."""
     code: int
     fields: str
     """The code in binary: sign, exponent field and fraction."""
     element: float
     """Value of the code."""
     decoded: float
-    """What the usual decoder makes of it."""
+    """The decoded number, by the decoder of the order's convention."""
     error: float | None
     """``decoded`` minus x; None unless both are finite."""
-
-    def to_dict(self) -> dict[str, object]:
-        return finite_fields(vars(self))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,12 +117,12 @@ class Nvfp4Explanation:
     numerics: Nvfp4Encode
     profile: str | None
     given: int
-    """Elements that were given; the others are zeros."""
+    """Number of given elements; zeros complete the block."""
     classes: dict[str, int]
     tensor: tuple[Binary32Step, ...]
     """a, and the constants of the tensor."""
     block: tuple[Binary32Step, ...]
-    """b, t, s and what numbers are scaled with."""
+    """b, t, s and the factor of the numbers."""
     scale: int
     candidates: tuple[CandidateStep, ...]
     """What was tried, where `FourOverSix` says so."""
@@ -135,7 +135,7 @@ class Nvfp4Explanation:
         return [f"0x{step.pattern:0{digits}X}" for step in self.elements]
 
     def to_dict(self) -> dict[str, object]:
-        """For JSON: infinities and NaN, which JSON lacks, are None; ``values`` repeats the block."""
+        """For JSON. ``values`` contains the block for `mxcast explain --values`."""
         return {
             "profile": self.profile,
             "numerics": self.numerics.to_dict(),
@@ -198,7 +198,7 @@ TRACES: dict[Order, tuple[tuple[Formula, ...], tuple[Formula, ...], tuple[Formul
         (("f", "s / d, by which x is divided", lambda v: divide(v["s"], v["d"])),),
     ),
 }
-"""The operations of each order: of the tensor, of t before it is clamped, and of what numbers are scaled with."""
+"""The operations of each order: for the tensor, for t before it is clamped, and for the factor of the numbers."""
 
 
 def explain_nvfp4(
@@ -215,12 +215,12 @@ def explain_nvfp4(
 
     Parameters
     ----------
-    block : bit patterns of at most block_size numbers of the source, the rest being zeros
-    format, profile, rules : the operation, as `quantize_nvfp4` takes it
-    tensor_amax : the largest magnitude of the tensor; that of the block unless given
-    constants : in its place, the binary32 patterns of k and d, which hardware takes, and with four_over_six of a; codes
-        are not decoded then where that takes the largest magnitude
-    random : random bits for each element under the rounding ``sr``, the rest being zeros
+    block : bit patterns of at most block_size numbers of the source, which zeros complete
+    format, profile, rules : the operation, as for `quantize_nvfp4`
+    tensor_amax : the largest magnitude of the tensor, by default of the block
+    constants : instead of tensor_amax, the binary32 patterns of k and d, as hardware takes them, and with four_over_six
+        also of a. Without a, a decoder that takes the largest magnitude gives NaN
+    random : random bits of each element under the rounding ``sr``, which zeros complete
 
     Returns
     -------
@@ -230,10 +230,10 @@ def explain_nvfp4(
     Raises
     ------
     ValueError
-        for too many elements, patterns outside the source format, random bits without the rounding ``sr``, a largest
-        magnitude that is none, constants beside it or of an order that has none, and an unknown name
+        for too many elements, patterns outside the source format, random bits without the rounding ``sr``, an invalid
+        tensor_amax, constants together with tensor_amax or of an order without constants, and an unknown name
     AssertionError
-        where the fast model or the steps shown disagree with the exact definition, which is a defect of mxcast
+        if the fast model or the steps disagree with the exact definition, which is a defect of mxcast
 
     >>> why = explain_nvfp4([0x40533333], "nvfp4", tensor_amax=10)  # 3.3
     >>> [(step.name, hex(step.pattern)) for step in why.tensor]
@@ -242,8 +242,9 @@ def explain_nvfp4(
     ('0x71', True, 'saturated')
     """
     numerics = nvfp4_encoding(format, profile, **rules)
-    patterns = _patterns(block, numerics)
-    drawn = _random(random, numerics)
+    require_codes("patterns", block, numerics.source, numerics.block_size)
+    patterns = [*block, *[0] * (numerics.block_size - len(block))]
+    drawn = random_numbers(random, numerics.block_size, numerics)
     numbers = [decode(pattern, numerics.source) for pattern in patterns]
     b = largest(numbers, numerics.order)
     if constants is None:
@@ -251,8 +252,7 @@ def explain_nvfp4(
     else:
         of_tensor = _given(constants, tensor_amax, numerics)
     scale, codes = encode_under(patterns, numerics, of_tensor, drawn)
-    if (scale, codes) != _fast(patterns, numerics, of_tensor, drawn):
-        raise AssertionError("the model disagrees with the exact definition")
+    require_same(_fast(patterns, numerics, of_tensor, drawn), (scale, codes))
     tensor = _constant_steps(numerics, of_tensor, is_given=constants is not None)
     of_block = _block_steps(numerics, of_tensor, b, scale)
     decoded = _decoded(scale, codes, numerics, of_tensor)
@@ -272,28 +272,6 @@ def explain_nvfp4(
         candidates=_candidates(patterns, numerics, of_tensor, b),
         elements=elements,
     )
-
-
-def _patterns(block: Sequence[int], numerics: Nvfp4Encode) -> list[int]:
-    source, size = numerics.source, numerics.block_size
-    wrong = next((pattern for pattern in block if not 0 <= pattern < 1 << source.bits), None)
-    if wrong is not None:
-        raise ValueError(f"patterns of {source.name} must be numbers of {source.bits} bits, not {wrong:#x}")
-    if len(block) > size:
-        raise ValueError(f"a block has {size} elements, not {len(block)}")
-    return [*block, *[0] * (size - len(block))]
-
-
-def _random(random: Sequence[int] | None, numerics: Nvfp4Encode) -> list[int]:
-    if random is not None and not numerics.random_bits:
-        raise ValueError(f"random bits are for the rounding sr, not for {numerics.rounding}")
-    given = list(random or ())
-    if len(given) > numerics.block_size:
-        raise ValueError(f"a block has {numerics.block_size} elements and as many random numbers, not {len(given)}")
-    wrong = next((bits for bits in given if not 0 <= bits < 1 << numerics.random_bits), None)
-    if wrong is not None:
-        raise ValueError(f"random must be numbers of {numerics.random_bits} bits, not {wrong}")
-    return [*given, *[0] * (numerics.block_size - len(given))]
 
 
 def _magnitude(given: float, numerics: Nvfp4Encode) -> Value:
@@ -320,9 +298,9 @@ def _step(name: str, formula: str, value: Value) -> Binary32Step:
 
 
 def _given(constants: tuple[int, ...], tensor_amax: float | None, numerics: Nvfp4Encode) -> Constants:
-    """Constants by their patterns; where hardware does not take it, nothing is known of the largest magnitude."""
+    """Constants by their patterns. The largest magnitude is NaN if it is not given."""
     if tensor_amax is not None:
-        raise ValueError("constants follow from tensor_amax: give one of both")
+        raise ValueError("constants follow from tensor_amax: give one of them")
     if numerics.block.tensor_scale is None:
         raise ValueError(f"the order {numerics.order} has no constants of a tensor")
     names = "k, d and a" if numerics.four_over_six is not FourOverSix.OFF else "k and d"
@@ -346,7 +324,7 @@ def _constant_steps(numerics: Nvfp4Encode, constants: Constants, is_given: bool)
 
 
 def _block_steps(numerics: Nvfp4Encode, constants: Constants, b: Value, scale: int) -> tuple[Binary32Step, ...]:
-    """From the largest magnitude of the block to its scale, and to what numbers are scaled with."""
+    """From the largest magnitude of the block to its scale and to the factor of the numbers."""
     order, (_, of_ratio, of_factor) = ORDERS[numerics.order], TRACES[numerics.order]
     letters: dict[str, Value] = {"k": constants.k, "d": constants.d, "b": b}
     t, s = order.ratio(b, constants.k, numerics.scale_format), value_of(numerics.scale_format.decode(scale))
@@ -359,7 +337,7 @@ def _block_steps(numerics: Nvfp4Encode, constants: Constants, b: Value, scale: i
 
 
 def _traced(formulas: Sequence[Formula], letters: dict[str, Value]) -> list[Binary32Step]:
-    """The steps of some formulas, whose results become letters."""
+    """The steps of formulas. Each result becomes a letter for the next ones."""
     steps = []
     for name, formula, result in formulas:
         letters[name] = result(letters)
@@ -395,7 +373,7 @@ def _fast(
 
 
 def _decoded(scale: int, codes: Sequence[int], numerics: Nvfp4Encode, constants: Constants) -> list[float]:
-    """What the decoder of the order's convention makes of the block."""
+    """The numbers of the block, by the decoder of the order's convention."""
     convention = numerics.block.convention
     rules = nvfp4_decoding(numerics.block, convention=str(convention), scale_max=numerics.scale_max)
     stored = constants.a if convention is Convention.AMAX else constants.k
@@ -424,12 +402,12 @@ def _element(
         fields=code_fields(code, E2M1),
         element=as_float(E2M1.decode(code)),
         decoded=decoded,
-        error=decoded - x if math.isfinite(decoded) and math.isfinite(x) else None,
+        error=difference(decoded, x),
     )
 
 
 def _action(y: Value, code: int) -> tuple[int | None, str]:
-    """The magnitude code that y reaches, and how it became that of the element."""
+    """The magnitude of the largest code that is not above y, and the action that leads to the element."""
     if is_nan(y):
         return None, "nan"
     if y == 0:

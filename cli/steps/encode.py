@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 
 from rich.text import Text
 
-from ...explain.explanation import ElementStep, Explanation, ScaleStep
+from ...explain.encode_steps import ElementStep, Explanation, ScaleStep
 from ...spec import Encode, NumberFormat, Operation, Rounding
 from ..output import Output
 

@@ -110,7 +110,7 @@ def test_the_way_back():
 @pytest.mark.parametrize("rounding", CastRounding)
 def test_wrong_steps_are_refused(rounding, monkeypatch):
     """Every rounding that shows another increment than it makes."""
-    module = importlib.import_module("mxcast.explain.cast")
+    module = importlib.import_module("mxcast.explain.rounding")
     right = module.INCREMENTS[rounding]
     monkeypatch.setitem(module.INCREMENTS, rounding, lambda *bits: 1 - right(*bits))
     with pytest.raises(AssertionError, match="do not lead to"):
@@ -123,7 +123,7 @@ def test_wrong_steps_are_refused(rounding, monkeypatch):
         ([1 << 16], {"source": "bf16"}, "patterns of bf16 must be 0 to 65535, not 65536"),
         ([-1], {}, "patterns of fp32 must be 0 to 4294967295, not -1"),
         ([0], {"random": [1]}, "random bits are for the rounding sr, not for rne"),
-        ([0], {"random": [1, 1], "rounding": "sr"}, "there are 1 numbers"),
+        ([0], {"random": [1, 1], "rounding": "sr"}, "random must have one number for each element, at most 1, not 2"),
         ([0], {"random": [256], "rounding": "sr"}, "random must be numbers of 8 bits, not 256"),
     ],
 )

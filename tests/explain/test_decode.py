@@ -99,11 +99,11 @@ def test_what_happens_to_an_element():
 @pytest.mark.parametrize(
     "byte, codes, more, sentence",
     [
-        (256, [0], {}, "a scale byte is 0 to 255, not 256"),
+        (256, [0], {}, "scales of e8m0 must be 0 to 255, not 256"),
         (0, [16], {}, "codes of e2m1 must be 0 to 15, not 16"),
         (0, [0] * 33, {}, "a block has 32 elements, not 33"),
         (0, [0], {"random": [1]}, "random bits are for the rounding sr, not for rne"),
-        (0, [0], {"random": [1, 1], "rounding": "sr"}, "there are 1 codes"),
+        (0, [0], {"random": [1, 1], "rounding": "sr"}, "random must have one number for each element, at most 1, not 2"),
         (0, [0], {"random": [256], "rounding": "sr"}, "random must be numbers of 8 bits, not 256"),
     ],
 )

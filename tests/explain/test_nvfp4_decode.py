@@ -60,12 +60,12 @@ def test_another_result_of_the_fast_model_is_no_explanation(monkeypatch):
 @pytest.mark.parametrize(
     "scale, codes, fields, sentence",
     [
-        (256, [0], {"tensor_scale": 0}, "a scale byte is 0 to 255, not 256"),
+        (256, [0], {"tensor_scale": 0}, "scales of e4m3 must be 0 to 255, not 256"),
         (0, [16], {"tensor_scale": 0}, "codes of e2m1 must be 0 to 15, not 16"),
         (0, [0] * 17, {"tensor_scale": 0}, "a block has 16 elements, not 17"),
         (0, [0], {}, "the convention amax takes a tensor scale, and none was given"),
         (0, [0], {"convention": "none", "tensor_scale": 0}, "the convention none takes no tensor scale, and one was"),
-        (0, [0], {"tensor_scale": 1 << 32}, "the tensor scale is an FP32 pattern, not 0x100000000"),
+        (0, [0], {"tensor_scale": 1 << 32}, "tensor scales of fp32 must be 0 to 4294967295, not 4294967296"),
     ],
 )
 def test_one_sentence(scale, codes, fields, sentence):

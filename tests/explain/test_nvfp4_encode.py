@@ -82,10 +82,10 @@ def test_random_bits():
     "arguments, sentence",
     [
         ({"block": [0] * 17}, "a block has 16 elements, not 17"),
-        ({"block": [1 << 32]}, "patterns of fp32 must be numbers of 32 bits, not 0x100000000"),
+        ({"block": [1 << 32]}, "patterns of fp32 must be 0 to 4294967295, not 4294967296"),
         ({"tensor_amax": -1}, "tensor_amax must be a magnitude, not -1.0"),
         ({"random": [1]}, "random bits are for the rounding sr, not for rne"),
-        ({"constants": (1, 1), "tensor_amax": 1}, "constants follow from tensor_amax: give one of both"),
+        ({"constants": (1, 1), "tensor_amax": 1}, "constants follow from tensor_amax: give one of them"),
         (
             {"constants": (1, 1 << 31)},
             "constants must be patterns of binary32 without a sign, of k and d, not (1, 2147483648)",
@@ -96,7 +96,7 @@ def test_random_bits():
             "constants must be patterns of binary32 without a sign, of k, d and a, not (1, 1)",
         ),
         ({"rounding": "sr", "random": [256]}, "random must be numbers of 8 bits, not 256"),
-        ({"rounding": "sr", "random": [1] * 17}, "a block has 16 elements and as many random numbers, not 17"),
+        ({"rounding": "sr", "random": [1] * 17}, "random must have one number for each element, at most 16, not 17"),
     ],
 )
 def test_what_is_refused(arguments, sentence):

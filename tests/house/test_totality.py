@@ -50,7 +50,6 @@ TABLES = {
     ScaleRule: {
         "models.exact.encode": "SCALE_RULES",
         "models.fast.scale": "SCALE_RULES",
-        "explain.bit_trace": "SCALE_RULES",
         "hdl.encode.threshold": "LIMITS OFFSETS",
         "sim.stimuli.corners": "LAST_FRACTIONS",
         "sim.stimuli.boundary": "OTHER_FRACTIONS",
@@ -60,7 +59,7 @@ TABLES = {
     },
     Rounding: {
         "models.exact.encode": "ROUNDINGS",
-        "explain.bit_trace": "INCREMENTS",
+        "explain.rounding": "INCREMENTS",
         "models.fast.rounding": "CORRECTIONS",
         "models.fast.element": "FIXED_ROUNDINGS",
         "hdl.primitives.rounding": "ROUNDINGS",
@@ -99,7 +98,11 @@ TABLES = {
         "explain.decode": "MEANINGS",
         "hdl.decode.factor": "EXPONENTS FLAGS",
     },
-    DecodedRounding: {"models.exact.decode": "ROUNDINGS", "models.fast.decode": "ROUNDINGS"},
+    DecodedRounding: {
+        "explain.rounding": "INCREMENTS",
+        "models.exact.decode": "ROUNDINGS",
+        "models.fast.decode": "ROUNDINGS",
+    },
     DecodedOverflow: {
         "models.exact.decode": "OVERFLOWS",
         "models.fast.decode": "OVERFLOWS",
@@ -127,7 +130,7 @@ TABLES = {
         "proof.specification.cast": "SIGNS",
     },
     CastRounding: {
-        "explain.cast": "INCREMENTS",
+        "explain.rounding": "INCREMENTS",
         "models.exact.cast": "ROUNDINGS",
         "models.fast.cast": "ROUNDINGS",
         "hdl.cast.number": "ROUNDINGS",

@@ -41,7 +41,7 @@ def test_compare_and_its_commands(capsys):
         (["--scale", "1", "--codes", "2"], "the convention amax takes a tensor scale, and none was given"),
         (["--scale", "1", "--codes", "2", "--tensor-scale", "x"], "'x'"),
         (["--scale", "1", "--codes", "2", "--tensor-scale", "1,2"], "--tensor-scale takes one number"),
-        (["--scale", "999", "--codes", "2", "--tensor-scale", "1"], "a scale byte is 0 to 255, not 999"),
+        (["--scale", "999", "--codes", "2", "--tensor-scale", "1"], "scales of e4m3 must be 0 to 255, not 999"),
     ],
 )
 def test_one_sentence(arguments, sentence, capsys):

@@ -184,8 +184,8 @@ LONG, CUT = "9" * 5000, f"'{'9' * 60}...'"
         ),
         (["e4m3", "--set", "source=bf16", "--values", "0x3F800000"], "patterns of bf16 have 4 hexadecimal digits"),
         (["e4m3", "--random", "1"], "random bits are for the rounding sr, not for rne"),
-        (["e4m3", "--set", "rounding=sr", "--random", "256"], "random must be numbers of 8 bits, not 0 to 256"),
-        (["e4m3", "--set", "rounding=sr", "--random", "-1"], "random must be numbers of 8 bits, not -1 to 0"),
+        (["e4m3", "--set", "rounding=sr", "--random", "256"], "random must be numbers of 8 bits, not 256"),
+        (["e4m3", "--set", "rounding=sr", "--random", "-1"], "random must be numbers of 8 bits, not -1"),
         (["e4m3", "--set", "rounding=sr", "--random", "0.5"], "--random takes whole numbers, not '0.5'"),
         (["e4m3", "--set", "rounding=sr", "--random", ""], "--random is empty"),
         (
