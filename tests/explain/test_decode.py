@@ -103,7 +103,12 @@ def test_what_happens_to_an_element():
         (0, [16], {}, "codes of e2m1 must be 0 to 15, not 16"),
         (0, [0] * 33, {}, "a block has 32 elements, not 33"),
         (0, [0], {"random": [1]}, "random bits are for the rounding sr, not for rne"),
-        (0, [0], {"random": [1, 1], "rounding": "sr"}, "random must have one number for each element, at most 1, not 2"),
+        (
+            0,
+            [0],
+            {"random": [1, 1], "rounding": "sr"},
+            "random must have one number for each element, at most 1, not 2",
+        ),
         (0, [0], {"random": [256], "rounding": "sr"}, "random must be numbers of 8 bits, not 256"),
     ],
 )

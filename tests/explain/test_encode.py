@@ -323,7 +323,12 @@ def test_the_record_is_json_and_repeats_itself():
         ([0], {"scale_rule": "floor,ceil"}, ValueError, "unknown scale_rule 'floor,ceil': did you mean 'rceil'?"),
         ([0], {"random": [1]}, ValueError, "random bits are for the rounding sr, not for rne"),
         ([0], {"rounding": "sr", "random": [256]}, ValueError, "random must be numbers of 8 bits, not 256"),
-        ([0], {"rounding": "sr", "random": [0] * 33}, ValueError, "random must have one number for each element, at most 32, not 33"),
+        (
+            [0],
+            {"rounding": "sr", "random": [0] * 33},
+            ValueError,
+            "random must have one number for each element, at most 32, not 33",
+        ),
     ],
 )
 def test_what_cannot_be_explained(block, fields, kind, sentence):

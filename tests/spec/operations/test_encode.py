@@ -550,11 +550,7 @@ def test_converter_config_sorts_the_overrides():
         ),
         ({"profile": "ocpp"}, ValueError, "unknown profile 'ocpp': did you mean 'ocp'?"),
         ({"scale_rule": "floor,cell"}, ValueError, "unknown scale_rule 'cell': did you mean 'ceil'?"),
-        (
-            {"scale_rule": "floor,"},
-            ValueError,
-            f"unknown scale_rule '': known are {', '.join(ScaleRule)}",
-        ),
+        ({"scale_rule": "floor,"}, ValueError, f"unknown scale_rule '': known are {', '.join(ScaleRule)}"),
         ({"scale_rule": "floor,floor"}, ValueError, "the modes of a converter must differ from each other"),
         (
             {"rounding": "rne,rtz"},
