@@ -1,5 +1,5 @@
-"""Results that are kept by content, in one cache folder for the whole package. A damaged result counts as missing and
-is made again.
+"""Results cached by content, in one folder for the whole package. A damaged result counts as missing and is computed
+again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ VARIABLE = "MXCAST_CACHE"
 """The environment variable that names the folder."""
 
 MARKER = "complete.json"
-"""The last file that is written into a folder of results: the digests of the others."""
+"""The file that is written last into a folder of results, with the digests of the others."""
 
 RESULT = "result.json"
 
@@ -38,17 +38,17 @@ class CacheError(OSError):
 
 
 def cache_folder(kind: str = "") -> Path:
-    """The cache folder, or the folder in it for results of this ``kind``. It exists and can be written.
+    """The cache folder, or its folder for results of this ``kind``. It exists and is writable.
 
-    The cache is the folder that `VARIABLE` names, or else ``mxcast`` in the user's cache folder, or, where that cannot
-    be written, a private folder among the temporary files. Raises `CacheError` where none can be used.
+    The cache is the folder that `VARIABLE` names, or else ``mxcast`` in the user's cache folder or, if that is not
+    writable, a private folder among the temporary files. Raises `CacheError` if no folder can be used.
     """
     cache = _cache_root()
     return _subfolder(cache, kind) if kind else cache
 
 
 def _subfolder(cache: Path, kind: str) -> Path:
-    """A folder in the cache, which is made if it is missing."""
+    """A folder in the cache, created if it is missing."""
     if problem := _problem(cache / kind):
         raise CacheError(
             f"the folder {cache / kind} of the cache cannot be used: {problem} ({VARIABLE} names another cache)"
@@ -61,7 +61,7 @@ def _cache_root() -> Path:
     if named:
         try:
             folder = Path(named).absolute()
-        except OSError as error:  # of the working folder, which is gone
+        except OSError as error:  # the working folder is gone
             raise CacheError(
                 f"the cache folder {named}, which {VARIABLE} names, cannot be used: {error.strerror}"
             ) from None
@@ -83,18 +83,18 @@ def _private_folder() -> Path:
 
 
 def _problem(folder: Path, mode: int = 0o777) -> str | None:
-    """Why a folder cannot be used; None where it can. It is made if it is missing."""
+    """Why a folder cannot be used, or None. The folder is created if it is missing."""
     try:
         folder.mkdir(mode=mode, parents=True, exist_ok=True)
     except FileExistsError:
-        return "it is no folder"
+        return "it is not a folder"
     except OSError as error:
         return error.strerror
     return None if os.access(folder, os.R_OK | os.W_OK | os.X_OK) else "it is not writable"
 
 
 def _not_private(folder: Path) -> str | None:
-    """Why a folder among the temporary files of all users cannot be trusted; None where it can."""
+    """Why a folder among the temporary files of all users cannot be trusted, or None."""
     found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
         return "another user could write there"
@@ -103,8 +103,8 @@ def _not_private(folder: Path) -> str | None:
 
 @contextlib.contextmanager
 def scratch(plain: bool = False) -> Iterator[Path]:
-    """An empty folder for the files of one run of a tool, removed when the block ends. Its name is ``plain`` for tools
-    that give special characters a meaning.
+    """An empty folder for the files of one run of a tool, removed when the block ends. With ``plain`` its name has
+    no character that is special to tools.
     """
     cache = cache_folder()
     if plain and not PLAIN.fullmatch(str(cache)):
@@ -123,7 +123,7 @@ _refreshed: ContextVar[set[Path] | None] = ContextVar("refreshed", default=None)
 
 @contextlib.contextmanager
 def refreshed(wanted: bool = True) -> Iterator[None]:
-    """Within the block kept results are made again, each once. Nothing changes unless it is ``wanted``."""
+    """In this block every cached result is computed again, once. Without ``wanted`` nothing changes."""
     token = _refreshed.set(set() if wanted else _refreshed.get())
     try:
         yield
@@ -136,9 +136,9 @@ def kept_folder(
 ) -> Path:
     """The folder of results for ``key``. If it is missing or damaged, ``make`` fills it, under a temporary name.
 
-    If two processes make the same folder at once, both succeed, and one result is kept. Nobody may write to the folder
-    later. What is not ``renewable`` is what a tool has compiled of itself, which is no result: it stays under
-    `refreshed`, and a process waits while another one makes it.
+    If two processes fill the same folder at once, both succeed, and one result is kept. The folder is read-only
+    afterwards. A folder that is not ``renewable`` holds parts that a tool compiled of itself: `refreshed` leaves it,
+    and a process waits while another one fills it.
     """
     folder = cache_folder(kind) / sha256(*key)[:32]
     if not renewable:
@@ -173,12 +173,12 @@ def _make(folder: Path, make: Callable[[Path], object]) -> None:
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""Errors of a disk, or of a quota, that takes no more."""
+"""Errors of a full disk or quota."""
 
 
 @contextlib.contextmanager
 def _full_disk_named(folder: Path) -> Iterator[None]:
-    """Make every error of a disk that takes no more name the folder."""
+    """Name the folder in errors of a full disk."""
     try:
         yield
     except (OSError, ToolError) as error:
@@ -191,8 +191,8 @@ def _full_disk_named(folder: Path) -> Iterator[None]:
 
 
 def kept_result(kind: str, key: Iterable[str | bytes], compute: Callable[[Path], object]) -> object:
-    """What ``compute`` returned for ``key``, as read from JSON. It is given an empty folder, which is kept with the
-    files that it holds in the end.
+    """The result of ``compute`` for ``key``, as read from JSON. ``compute`` receives an empty folder, which is kept
+    with its files.
     """
 
     def make(folder: Path) -> None:
@@ -214,11 +214,11 @@ def _digests(folder: Path) -> dict[str, str]:
 
 
 _whole: dict[Path, list[tuple]] = {}
-"""Folders that this process has found whole -> its files as they were then."""
+"""Complete folders, and the versions of their files when this process checked them."""
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether the folder has the files that were kept in it. A file that nobody has touched is read once."""
+    """Whether the folder has all its files. An unchanged file is read once."""
     try:
         present = [_version(path) for path in sorted(folder.rglob("*"))]
         if _whole.get(folder) != present or not present:
@@ -231,13 +231,13 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _version(path: Path) -> tuple[Path, int, int, int, int]:
-    """What changes when somebody writes to a file."""
+    """A version of a file, which changes when the file is written."""
     found = path.stat()
     return path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def keep_json(kind: str, name: str, content: object) -> Path:
-    """Keep one JSON document, which may be replaced by a later one of the same ``name``."""
+    """Store a JSON document in place of the one with the same ``name``."""
     text, path = json.dumps(content), cache_folder(kind) / f"{name}.json"
     if os.path.lexists(path) and not path.is_file():  # also a link that leads nowhere
         with temporary_folder(path.parent) as old:
@@ -246,7 +246,7 @@ def keep_json(kind: str, name: str, content: object) -> Path:
 
 
 def kept_json(kind: str, name: str) -> object | None:
-    """The document that `keep_json` kept last; None where it is missing or damaged."""
+    """The document that `keep_json` stored last, or None if it is missing or damaged."""
     try:
         document = json.loads(regular(cache_folder(kind) / f"{name}.json").read_text())
         content = document["content"]

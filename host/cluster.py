@@ -1,4 +1,4 @@
-"""Work on the workers of a Dask cluster, which need this package; what a worker that dies had is given to another."""
+"""Work on a Dask cluster, whose workers need this package. If a worker dies, another one takes its job."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PATIENCE_FOR_WORKER = 30.0
 def on_cluster(
     work: Callable[..., str], items: Mapping[str, tuple[Any, ...]], address: str
 ) -> Generator[tuple[str, str | None, str]]:
-    """Call ``work`` with each of some arguments on the workers of the scheduler at ``address``. Gives the name of the
-    item, the result, and where there is none why, in the order in which they end.
+    """Call ``work`` with the arguments of each item on the workers of the scheduler at ``address``. As the calls end,
+    yields the name of the item, the result or None, and the reason of a failure.
 
-    Raises `ToolError` where nothing answers there, and `ToolMissing` without Dask.
+    Raises `ToolError` if no scheduler answers, and `ToolMissing` without Dask.
     """
     try:
         from distributed import Client, as_completed

@@ -2,9 +2,9 @@
 killed.
 
 A process holds a lock (flock) on each temporary file or folder that it works on, and the system releases the lock when
-the process ends, in whatever way. So a temporary file without a lock is abandoned, and the next process that works
-beside it removes it. The library filelock does not serve here: it locks regular files only, and a lock file beside
-each temporary folder would itself be left behind by a killed process.
+the process ends, in whatever way. So a temporary file without a lock is abandoned, and the next process in the same
+folder removes it. The library filelock does not serve here: it locks regular files only, and a killed process would
+leave a lock file next to each temporary folder.
 """
 
 from __future__ import annotations
@@ -30,32 +30,30 @@ from typing import Any, BinaryIO
 from .signals import interruptible, uninterrupted
 
 PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
-"""Names in which no shell, make or tool gives a character a special meaning."""
+"""Names without characters that are special to shells, make or tools."""
 
 PART = "mxcast-part"
-"""How the names of temporary files and folders end."""
+"""End of the names of temporary files and folders."""
 UNFINISHED = ".mxcast-unfinished"
 """Name of the folder, in an unfinished result, from which the same command resumes."""
 
 
 def regular(path: Path | str) -> Path:
-    """The path of a file to read. Raises OSError where there is none, and ValueError for a folder, and for a pipe or a
+    """The path of a file to read. Raises OSError if it is missing, and ValueError for a folder, and for a pipe or a
     device, which cannot be read twice or may never end.
     """
     path = Path(path)
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise ValueError(f"{path} is no regular file")
+        raise ValueError(f"{path} is not a regular file")
     return path
 
 
 def read_toml(path: Path | str) -> dict[str, object]:
-    """The document in a TOML file. Raises OSError where there is no file, and ValueError for what is no file, or not
-    TOML.
-    """
+    """The document in a TOML file. Raises OSError if it is missing, and ValueError if it is no file or not TOML."""
     path = regular(path)
     try:
         text = path.read_bytes().decode("utf-8-sig")  # Windows begins a file with a mark
-        return tomllib.loads(text)  # which knows what ends a line
+        return tomllib.loads(text)  # it handles the ends of lines
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not TOML: {error}") from None
     except ValueError:
@@ -63,8 +61,8 @@ def read_toml(path: Path | str) -> dict[str, object]:
 
 
 def parsed_json(text: str, **hooks: Any) -> Any:
-    """The document in a text of JSON, with hooks of `json.loads` that raise no ValueError. Raises ValueError for
-    what is not JSON, and RecursionError.
+    """The document in a text of JSON, with hooks of `json.loads` that raise no ValueError. Raises ValueError if the
+    text is not JSON, and RecursionError.
     """
     try:
         return json.loads(text, **hooks)
@@ -75,7 +73,7 @@ def parsed_json(text: str, **hooks: Any) -> Any:
 
 
 def _too_long() -> str:
-    """What is wrong where Python's own message is about Python's settings."""
+    """The problem in words; Python's own message is about Python's settings."""
     return f"a whole number of more than {sys.get_int_max_str_digits()} digits"
 
 
@@ -85,13 +83,13 @@ def replaced(path: Path | str) -> Iterator[BinaryIO]:
     content or the new one. If ``path`` is a symbolic link, its target is replaced.
 
     After an exception no temporary file remains, and the old file is untouched. Raises OSError with the system's text
-    and the name ``path``, and ValueError where ``path`` is a folder or a device.
+    and the name ``path``, and ValueError if ``path`` is a folder or a device.
     """
     final = Path(os.path.realpath(path))
     if final.is_symlink():  # realpath stops at links that point to each other
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     if final.exists() and not final.is_file():
-        raise ValueError(f"{path} exists and is no regular file")
+        raise ValueError(f"{path} exists and is not a regular file")
     with named(path):
         name = short(final.name)
         _remove_abandoned(final.parent)
@@ -104,7 +102,7 @@ def replaced(path: Path | str) -> Iterator[BinaryIO]:
                     file.flush()
                     if final.exists():
                         os.fchmod(file.fileno(), stat.S_IMODE(final.stat().st_mode))
-                    os.replace(temporary, final)  # while it is locked, so that no process takes it for abandoned
+                    os.replace(temporary, final)  # it is locked, so no process takes it for abandoned
             except BaseException:
                 temporary.unlink(missing_ok=True)
                 raise

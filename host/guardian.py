@@ -5,7 +5,7 @@ this process ends, in whatever way, and then the guardian kills the groups that 
 a child, but nothing that the child has started.)
 
 A child may be begun whose number was never written. Therefore every child has a mark of this process in its
-environment, and the guardian looks through ``/proc``, where there is one, for processes with the mark.
+environment, and the guardian looks through ``/proc``, if it exists, for processes with the mark.
 """
 
 from __future__ import annotations

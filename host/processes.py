@@ -1,5 +1,5 @@
-"""Child processes. When the work that waits for a child ends, for whatever reason, the child and everything that it has
-started are ended too.
+"""Child processes. When the work that waits for a child ends, for whatever reason, the child and its descendants are
+ended too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ GRACE = 5.0
 
 
 class Stopped(RuntimeError):
-    """The work that a child was to be started for has ended."""
+    """The work ended before its child was started."""
 
 
 class TookTooLong(RuntimeError):
@@ -129,8 +129,8 @@ def run(
     """Run a command to its end, with ``input`` as its standard input. ``log`` is a file for everything that it prints.
     If it runs in a folder ``cwd``, its temporary files are there too, and are removed.
 
-    Raises `TookTooLong` after ``timeout`` seconds, and OSError where there is no such program. Whatever exception is
-    raised meanwhile, the child and everything that it has started are ended before the exception leaves this function.
+    Raises `TookTooLong` after ``timeout`` seconds, and OSError if the program is missing. Before any exception leaves
+    this function, the child and its descendants are ended.
     """
     environment = {**(os.environ if environment is None else environment), **MARK}
     if cwd is None:
@@ -161,7 +161,7 @@ def _waited(
             with interruptible():
                 printed, complaints = process.communicate(input, timeout)
         except BaseException as error:
-            _end([process])  # even if it has ended: what it started may go on
+            _end([process])  # even if it has ended: its descendants may go on
             if isinstance(error, subprocess.TimeoutExpired):
                 raise TookTooLong(f"{Path(command[0]).name} took more than {timeout:g} seconds") from None
             raise
@@ -198,8 +198,8 @@ class Workers:
 
 @contextlib.contextmanager
 def workers(count: int) -> Iterator[Workers]:
-    """So many threads that share work, each waiting for its children. If the block ends with an exception, or a
-    generator in it is closed, the children are ended, and work that has not begun is dropped.
+    """``count`` threads that share work, each waiting for its children. If the block ends with an exception, or a
+    generator in it is closed, the children are ended, and pending work is dropped.
     """
     children = _Children()
 

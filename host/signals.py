@@ -18,7 +18,7 @@ PATIENCE = 15.0
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal has arrived; the exit code that tells a shell of it is 128 + ``number``."""
+    """A signal has arrived; its exit code is 128 + ``number``."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class Interrupted(KeyboardInterrupt):
 
 class _State:
     depth = 0
-    """Blocks of `uninterrupted` that the main thread is in, less those of `interruptible`."""
+    """Number of `uninterrupted` blocks around the main thread, less the number of `interruptible` blocks."""
     number: int | None = None
     """The first signal that arrived."""
     since = 0.0
@@ -48,8 +48,8 @@ def install() -> None:
 def uninstall() -> None:
     """Give the signals back to the system, when nothing is left to clear up and the process ends.
 
-    If one has arrived, the process ends as that says: later ones still change nothing, and nobody is told of objects
-    that were left half made.
+    If a signal has arrived, the process ends because of it. Later signals still change nothing, and warnings about
+    objects that were left half made are off.
     """
     if arrived() is not None:
         warnings.simplefilter("ignore")

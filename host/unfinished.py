@@ -1,6 +1,6 @@
 """Large files whose writing can be resumed after the command was killed.
 
-Until such a file is complete it stays in a folder of its own, beside what the command makes, with a journal. The first
+Until such a file is complete it stays with a journal in a folder of its own, next to the command's output. The first
 line of the journal says which file it is; each further line names parts of it that are complete. A line is written
 after its data have reached the disk, so that it is true after a crash of the machine too. Every line has a digest. A
 line that is torn or damaged ends the journal: it and the lines after it are ignored.
@@ -58,7 +58,7 @@ def resumable(path: Path, folder: Path, beginning: bytes, size: int) -> Iterator
 
     After an exception or SIGKILL it stays in ``folder``, which must exist. The next call with the same beginning and
     size resumes it, and its journal names the complete parts; any other call begins a new file. A file that was renamed
-    to ``path`` already, and has not changed since, is resumed with all its parts. One process works on a file at a
+    to ``path`` already and is unchanged since is resumed with all its parts. One process works on a file at a
     time; others wait. Raises OSError, naming ``path``.
     """
     part, log = folder / f"{short(path.name)}.part", _journal(folder, path.name)
@@ -111,7 +111,7 @@ def is_begun(folder: Path) -> bool:
 
 
 def stamp(path: Path) -> list[int] | None:
-    """What changes when a file is written again, though not when it is renamed; None where there is none."""
+    """A version of a file, which changes when the file is written but not when it is renamed. None if it is missing."""
     try:
         state = os.stat(path)
     except OSError:
@@ -125,7 +125,7 @@ def write_note(path: Path, note: Any) -> None:
 
 
 def read_note(path: Path) -> Any:
-    """The note in a file; None where there is none, or a damaged one."""
+    """The note in a file, or None if it is missing or damaged."""
     try:
         notes, _ = _whole_lines(path.read_bytes())
     except OSError:
@@ -143,7 +143,7 @@ def _line(content: Any) -> bytes:
 
 
 def _whole_lines(text: bytes) -> tuple[list[Any], int]:
-    """What the lines hold, and where they end."""
+    """Contents of the complete lines, and the length of their text."""
     found, end = [], 0
     for line in text.splitlines(keepends=True):
         content = line[DIGEST + 1 : -1]
@@ -166,5 +166,5 @@ def _begin(data: BinaryIO, part: Path, beginning: bytes, size: int) -> None:
     try:
         begin(data, beginning, size)
     except OSError:
-        part.unlink()  # what a full disk left of it would keep the disk full
+        part.unlink()  # its beginning would keep the disk full
         raise

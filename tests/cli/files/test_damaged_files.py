@@ -354,7 +354,7 @@ def test_a_pipe_is_no_file(verb, tmp_path, fails, monkeypatch):
     timer = threading.Timer(20, lambda: os._exit(99))  # it would hang
     timer.start()
     try:
-        assert "is no regular file" in fails(2, *(word.format(pipe="pipe") for word in verb))
+        assert "is not a regular file" in fails(2, *(word.format(pipe="pipe") for word in verb))
     finally:
         timer.cancel()
 

@@ -116,7 +116,7 @@ def test_unwritable(refused, saved, tmp_path):
     refused(source, "out.npz: No such file or directory", target="no/out.npz")
     refused(source, "x.npy/out.npz: Not a directory", target="x.npy/out.npz")
     (tmp_path / "folder.npz").mkdir()
-    refused(source, "folder.npz", "no regular file", target="folder.npz")
+    refused(source, "folder.npz", "not a regular file", target="folder.npz")
 
 
 def test_full_disk(refused, saved, monkeypatch):

@@ -190,7 +190,7 @@ def test_what_cannot_be_read_is_not_replaced(kind, tmp_path):
     path = emit(CONFIG, tmp_path)[kind]
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(ValueError, match=f"{path.name} is no regular file"):
+    with pytest.raises(ValueError, match=f"{path.name} is not a regular file"):
         emit(CONFIG, tmp_path)
     assert path.is_fifo()
 
@@ -299,7 +299,7 @@ def test_a_file_in_the_place_of_the_folder(tmp_path):
 def test_a_folder_in_the_place_of_a_file(tmp_path):
     target = tmp_path / "top" / "rtl" / "top.v"
     target.mkdir(parents=True)
-    with pytest.raises(ValueError, match="top.v is no regular file"):
+    with pytest.raises(ValueError, match="top.v is not a regular file"):
         emit(CONFIG, tmp_path, "top")
     assert _left(tmp_path / target.parent.parent) == ["rtl", "rtl/top.v"]  # no temporary file either
 
