@@ -30,8 +30,8 @@ from mxcast.explore import Exploration, Sweep, chosen_sweep, exploration, jobs
 from mxcast.explore.ablation import CLAUSES, Entry, ablation
 from mxcast.explore.engine import measured
 from mxcast.explore.points import Explored
+from mxcast.explore.report.drawing import drawing
 from mxcast.explore.report.output import document
-from mxcast.explore.report.plots import plots
 from mxcast.host.files import sha256, write_whole
 from mxcast.proof import recorded
 
@@ -127,9 +127,7 @@ def main(arguments: list[str] | None = None) -> None:
     for path in PAGES:
         path.write_text(rendered(path.read_text()))
     if plotted():
-        with tempfile.TemporaryDirectory() as folder:
-            svg = plots(plotted(), Path(folder), "rules")[1].read_text()
-        write_whole(PLOT, "".join(line.rstrip() + "\n" for line in svg.splitlines()) + digest())
+        write_whole(PLOT, drawing(plotted()) + digest())
 
 
 def again(count: int, seed: int, workers: int, only: str | None) -> int:

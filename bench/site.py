@@ -10,10 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from mxcast.cli.app import app
 from mxcast.cli.examples import EXAMPLES
+from mxcast.cli.group import built
 from mxcast.cli.verbs.listing import NOTES, SECTIONS
 
 ROOT = Path(__file__).parents[1]
@@ -73,9 +71,8 @@ def _about(path: Path) -> str:
 
 def commands() -> str:
     """Every verb with its arguments, options and examples, as its help has them."""
-    group: Any = typer.main.get_command(app)
     parts = ["# Commands", "`mxcast VERB --help` says the same. The [guide](../guide.md) has the exit codes."]
-    for verb, command in group.commands.items():
+    for verb, command in built().commands.items():
         about, _, more = " ".join(command.help.split()).partition(". ")
         parts += [f"## {verb}", f"{about.rstrip('.')}."]
         parts += [more] if more else []

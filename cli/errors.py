@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import errno
-import re
 import signal
 from enum import IntEnum
 from typing import Any, TextIO
 from warnings import showwarning as default_showwarning
 
-import typer
-
 from ..host.errors import ToolError, ToolMissing
 from ..host.files import Waiting
 from ..host.signals import arrived
-from ..spec.catalogue import cut
 from .streams import complain
 from .text import shown
-
-UsageError: Any = typer.BadParameter.__base__  # typer brings its own, or that of click, and exports only this child
-
 
 WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 """Errors without a file that come from standard output."""
@@ -45,7 +38,7 @@ class ExitCode(IntEnum):
 
 def explained(error: Any) -> tuple[ExitCode, str] | None:
     """Exit code and sentence for an error; None for one that is not the user's."""
-    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+    if isinstance(error, KeyboardInterrupt):
         return interrupted(str(error))
     if arrived() is not None:  # what a signal interrupts may fail in ways of its own
         return interrupted()
@@ -53,9 +46,6 @@ def explained(error: Any) -> tuple[ExitCode, str] | None:
         return ExitCode.USAGE, "there is not enough memory for this"
     if isinstance(error, RecursionError):
         return ExitCode.USAGE, "a name or a text of the input is nested too deeply"
-    if isinstance(error, UsageError):
-        # typer repeats words of any length
-        return ExitCode.USAGE, _sentence(re.sub(r"\S+", lambda word: cut(word[0]), error.format_message()))
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return ExitCode.USAGE, "the system starts no more threads: try --jobs 1"
     if isinstance(error, BrokenPipeError):

@@ -9,15 +9,18 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ..hdl import HardwareConfig
+import typer
+
 from .streams import complain
 from .tables import cell, is_number, listed, plain_table
 from .text import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from ..hdl import HardwareConfig
 
 PIPE = 10_000
 """Columns of a pipe, in which nothing is folded or cut."""
@@ -29,18 +32,20 @@ PATIENCE = 1.0
 
 @dataclass(frozen=True)
 class Output:
-    """Prints results to stdout, everything else to stderr.
+    """The options that every verb has, and what they mean: results go to stdout, everything else to stderr.
 
-    ``as_json`` silences the text, so that stdout is the one document; ``quiet`` leaves the exit code and errors.
+    ``json`` silences the text, so that stdout is the one document; ``quiet`` leaves the exit code and errors.
     """
 
-    as_json: bool = False
-    quiet: bool = False
-    verbose: bool = False
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")] = False
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Print the complete configuration too, on stderr.")
+    ] = False
 
     @property
     def talks(self) -> bool:
-        return not (self.as_json or self.quiet)
+        return not (self.json or self.quiet)
 
     def say(self, text: str = "") -> None:
         if self.talks:
@@ -55,7 +60,7 @@ class Output:
 
     def document(self, value: object) -> None:
         """Print the JSON document of the verb, where JSON was asked for."""
-        if self.as_json:
+        if self.json:
             print(json.dumps(value, indent=2, allow_nan=False))
 
     @property

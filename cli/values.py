@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..spec import Encode, FloatFormat
 from ..spec.catalogue import cut, excerpt
 from ..tensors.containers.block_address import is_slice, read_slice
-from .options import MOST_DIGITS
+from .assignments import MOST_DIGITS
 
 if TYPE_CHECKING:
     import numpy as np

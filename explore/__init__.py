@@ -1,10 +1,16 @@
 """Design-space exploration: which rounding, on which device, costs and loses what."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..host.callable_package import callable_package
-from . import jobs
-from .engine import Exploration, Progress, chosen_sweep, exploration, explore
-from .points import Explored, Point
-from .sweep import SWEEPS, Lists, Sweep, point_of, read_sweep
+from ..host.lazy import lazy
+
+if TYPE_CHECKING:
+    from .engine import Exploration, Progress, chosen_sweep, exploration, explore
+    from .points import Explored, Point
+    from .sweep import SWEEPS, Lists, Sweep, point_of, read_sweep
 
 __all__ = [
     "SWEEPS",
@@ -17,9 +23,17 @@ __all__ = [
     "chosen_sweep",
     "exploration",
     "explore",
-    "jobs",
     "point_of",
     "read_sweep",
 ]
 
-callable_package(__name__, explore)
+__getattr__ = lazy(
+    __name__,
+    {
+        **dict.fromkeys(("Exploration", "Progress", "chosen_sweep", "exploration", "explore"), "engine"),
+        **dict.fromkeys(("Explored", "Point"), "points"),
+        **dict.fromkeys(("SWEEPS", "Lists", "Sweep", "point_of", "read_sweep"), "sweep"),
+    },
+)
+
+callable_package(__name__, "explore")

@@ -30,9 +30,8 @@ from ..spec import (
     profile_of,
 )
 from ..spec.catalogue import known_name, unknown_name
+from ..synth import DELAYS, TARGETS
 from ..synth.devices import DEVICES
-from ..synth.pipeline import DELAYS, pipelined
-from ..synth.targets import TARGETS
 from .operations import OPERATIONS
 from .points import Point, checked_column
 
@@ -187,6 +186,8 @@ def point_of(fields: Mapping[str, Any], operation: str = Encode.name) -> Point:
     if constraints.get("latency") or "frequency_mhz" in constraints:
         if config.latency:
             raise ValueError(f"registered_after names the stage boundaries: leave out {' and '.join(constraints)}")
+        from ..synth import pipelined  # which imports Amaranth
+
         config = pipelined(
             config,
             latency=constraints.get("latency"),

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from types import ModuleType
 
 
-def callable_package(name: str, function: Callable[..., object]) -> None:
-    """Let the module of this name be called as the function, which importing the package would hide otherwise."""
+def callable_package(package: str, function: str) -> None:
+    """Let a package be called as the function of this name in it, which importing the package would hide otherwise."""
 
     class CallablePackage(ModuleType):
         def __call__(self, *arguments: object, **options: object) -> object:
-            return function(*arguments, **options)
+            return getattr(self, function)(*arguments, **options)
 
-    sys.modules[name].__class__ = CallablePackage
+    sys.modules[package].__class__ = CallablePackage

@@ -12,6 +12,8 @@ LONGEST = 60
 """Characters of a value that a sentence repeats."""
 SHORTEST = 3
 """Characters of a beginning that tells which name was meant."""
+ALIKE = 0.75
+"""Share of letters that two beginnings have in common: two neighbours of four letters may be exchanged."""
 
 
 class Rule(StrEnum):
@@ -104,16 +106,25 @@ def unknown_name(kind: str, name: object, known: Iterable[str], *, all_known: bo
     "unknown format 'e4m4': did you mean 'e4m3'?"
     >>> unknown_name("format", "mxfp8", ["mxfp8_e5m2", "mxfp8_e4m3"])
     "unknown format 'mxfp8': did you mean 'mxfp8_e5m2' or 'mxfp8_e4m3'?"
+    >>> unknown_name("format", "mxpf4", ["mxfp8_e5m2", "mxfp4_e2m1"])
+    "unknown format 'mxpf4': did you mean 'mxfp4_e2m1'?"
     >>> unknown_name("key", "gird", ["name", "grid"], all_known=True)
     "unknown key 'gird': did you mean 'grid'? Known are name, grid"
     """
     known = [str(k) for k in known]
     given = (name if isinstance(name, str) else excerpt(name)).lower()
     longer = [k for k in known if len(given) >= SHORTEST and k.startswith(given)]
-    close = longer or get_close_matches(given, known, n=1)
+    close = longer or get_close_matches(given, known, n=1) or _alike_at_first(given, known)
     hint, every = f"did you mean {' or '.join(map(repr, close))}?", f"nown are {', '.join(known)}"
     if not close:
         hint = f"k{every}"
     elif all_known:
         hint += f" K{every}"
     return f"unknown {kind} {excerpt(name)}: {hint}"
+
+
+def _alike_at_first(given: str, known: Iterable[str]) -> list[str]:
+    """Longer names whose beginnings are spelt almost like this one."""
+    longer = [k for k in known if len(k) > len(given)]
+    close = get_close_matches(given, {k[: len(given)] for k in longer}, n=1, cutoff=ALIKE)
+    return [k for k in longer if k.startswith(tuple(close))]

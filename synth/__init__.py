@@ -1,12 +1,23 @@
-"""Cost of converters: Yosys and nextpnr in child processes, and reports of their results."""
+"""Cost of converters: Yosys and nextpnr in child processes, and reports of their results.
+
+Targets are data. Modules that need Amaranth are imported when they are used first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from ..host.callable_package import callable_package
-from .constraints import constrained
-from .netlist import Cost
-from .pipeline import DELAYS, Plan, pipelined, plan
-from .pnr import PlaceAndRoute, place_and_route, place_and_route_all
-from .synthesis import STAGES, Synthesis, synth, synth_all
+from ..host.lazy import lazy
+from .delays import DELAYS
 from .targets import TARGETS, Target
+
+if TYPE_CHECKING:
+    from .constraints import constrained
+    from .netlist import Cost
+    from .pipeline import Plan, pipelined, plan
+    from .pnr import PlaceAndRoute, place_and_route, place_and_route_all
+    from .synthesis import STAGES, Synthesis, synth, synth_all
 
 __all__ = [
     "DELAYS",
@@ -26,4 +37,15 @@ __all__ = [
     "synth_all",
 ]
 
-callable_package(__name__, synth)
+__getattr__ = lazy(
+    __name__,
+    {
+        "constrained": "constraints",
+        "Cost": "netlist",
+        **dict.fromkeys(("Plan", "pipelined", "plan"), "pipeline"),
+        **dict.fromkeys(("PlaceAndRoute", "place_and_route", "place_and_route_all"), "pnr"),
+        **dict.fromkeys(("STAGES", "Synthesis", "synth", "synth_all"), "synthesis"),
+    },
+)
+
+callable_package(__name__, "synth")

@@ -10,35 +10,18 @@ import typer
 from ...host.cache import refreshed
 from ...spec import is_nvfp4
 from ..errors import ExitCode
-from ..options import (
-    Config,
-    Design,
-    DesignFolder,
-    Force,
-    Format,
-    Json,
-    Name,
-    Op,
-    Out,
-    Pad,
-    Profile,
-    Quiet,
-    Seed,
-    Set,
-    Target,
-    Verbose,
-    check_emitted,
-    request,
-)
+from ..file_options import Pad
+from ..options import Blocks, DesignOptions, Force, HardwareOptions, Seed
 from ..output import Output
+from ..request import check_emitted, request
 
 if TYPE_CHECKING:
     from ...sim import Verification
 
 
 def verify(
-    format: Format = None,
-    op: Op = "encode",
+    given: DesignOptions,
+    output: Output,
     stimuli: Annotated[
         str,
         typer.Option(
@@ -56,7 +39,7 @@ def verify(
         ),
     ] = False,
     force: Force = False,
-    blocks: Annotated[int, typer.Option("--blocks", min=1, help="How many random blocks.")] = 1_000_000,
+    blocks: Blocks = 1_000_000,
     tensors: Annotated[
         Path | None,
         typer.Option(
@@ -67,24 +50,12 @@ def verify(
         ),
     ] = None,
     pad: Pad = False,
-    profile: Profile = None,
-    set: Set = None,
-    target: Target = None,
-    config: Config = None,
-    name: Design = None,
-    out: DesignFolder = Path("build"),
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Compare the emitted Verilog, Verilated, with the golden model, bit for bit."""
-    output = Output(json, quiet, verbose)
-    asked = request(
-        "verify {}", format, profile, set, config, name=name, target=target, output=output, op=op, of_any=True, out=out
-    )
-    if op != "encode" and (exhaustive or tensors is not None or pad):
-        raise ValueError(f"--exhaustive, --tensors and --pad are of encoders: leave them out with --op {op}")
+    asked = request("verify {}", given, output=output, of_any=True, designs=given.out)
+    if given.op != "encode" and (exhaustive or tensors is not None or pad):
+        raise ValueError(f"--exhaustive, --tensors and --pad are of encoders: leave them out with --op {given.op}")
     if exhaustive:
         if is_nvfp4(asked.configs[0].numerics):
             raise ValueError(f"--exhaustive is not of {asked.configs[0].formats}: leave it out")
@@ -97,7 +68,7 @@ def verify(
         from ...tensors.convert.files import read_blocks
 
         read_blocks(tensors, asked.configs[0].numerics.block_size, pad)  # a wrong file is refused before a long build
-    check_emitted(asked, out)
+    check_emitted(asked, given.out)
     from ...sim import verify
 
     results = []
@@ -132,8 +103,8 @@ def _source_of(result: Verification) -> str:
 
 
 def test(
-    format: Format = None,
-    op: Op = "encode",
+    given: HardwareOptions,
+    output: Output,
     simulator: Annotated[str, typer.Option("--sim", metavar="NAME", help="verilator or icarus.")] = "verilator",
     waves: Annotated[bool, typer.Option("--waves", help="Keep a waveform.")] = False,
     vectors: Annotated[
@@ -151,33 +122,11 @@ def test(
             "--rtl", metavar="FILE", show_default=False, help="Test this Verilog file instead of the emitted one."
         ),
     ] = None,
-    profile: Profile = None,
-    set: Set = None,
-    target: Target = None,
-    config: Config = None,
-    name: Name = None,
-    out: Out = Path("build"),
     seed: Seed = 0,
     force: Force = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Run the cocotb regression on the emitted Verilog."""
-    output = Output(json, quiet, verbose)
-    asked = request(
-        "test {}",
-        format,
-        profile,
-        set,
-        config,
-        name=name,
-        target=target,
-        output=output,
-        op=op,
-        of_any=True,
-        out=None if rtl else out,
-    )
+    asked = request("test {}", given, output=output, of_any=True, designs=None if rtl else given.out)
     if asked.many and (vectors or rtl):
         raise ValueError("--vectors and --rtl are of one converter: give one format")
     from ...sim import test
@@ -189,7 +138,7 @@ def test(
             result = test(
                 chosen,
                 simulator=simulator,
-                out=out,
+                out=given.out,
                 name=asked.name,
                 seed=seed,
                 waves=waves,

@@ -13,9 +13,10 @@ from ...host.files import read_toml
 from ...spec import Hadamard, Role
 from ...spec.catalogue import unknown_name
 from ..errors import ExitCode
-from ..options import Config, Force, Json, Op, Out, Profile, Quiet, Seed, Set, Verbose, request
+from ..options import Blocks, Config, Force, FormatOption, Op, Out, ProfileOptions, RuleOptions, Seed
 from ..output import Output
-from .proving import read_by, steps_table
+from ..request import request
+from .proving import Solver, Timeout, read_by, steps_table
 
 if TYPE_CHECKING:
     from ...proof.foreign.check_rtl import Check
@@ -28,6 +29,8 @@ SHOWN = 5
 
 
 def check_rtl(
+    given: ProfileOptions,
+    output: Output,
     files: Annotated[
         list[Path],
         typer.Argument(metavar="FILES...", help="Verilog or SystemVerilog, packages first.", show_default=False),
@@ -55,19 +58,8 @@ def check_rtl(
             help="TOML with the same keys in its table map; --map wins.",
         ),
     ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "-f",
-            "--format",
-            metavar="FORMAT",
-            show_default=False,
-            help="e4m3, mxfp8_e4m3, int8, ... (mxcast list formats).",
-        ),
-    ] = None,
+    format: FormatOption = None,
     op: Op = "encode",
-    profile: Profile = None,
-    set: Set = None,
     config: Config = None,
     include: Annotated[
         list[Path] | None, typer.Option("-I", metavar="DIR", help="Include files; repeatable.", show_default=False)
@@ -84,7 +76,7 @@ def check_rtl(
     exhaustive: Annotated[
         bool, typer.Option("--exhaustive", help="Simulate every input pattern; minutes to hours.")
     ] = False,
-    blocks: Annotated[int, typer.Option("--blocks", min=1, help="How many random blocks.")] = 200_000,
+    blocks: Blocks = 200_000,
     nan_codes: Annotated[
         str,
         typer.Option(
@@ -93,26 +85,20 @@ def check_rtl(
             help="Whether codes under the scale byte 255 matter; to readers they do not.",
         ),
     ] = "exact",
-    timeout: Annotated[
-        float,
-        typer.Option("--timeout", min=1, max=1_000_000, metavar="SECONDS", help="For each question to the solver."),
-    ] = 300,
-    solver: Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla or z3.")] = "bitwuzla",
+    timeout: Timeout = 300,
+    solver: Solver = "bitwuzla",
     out: Out = Path("build"),
     seed: Seed = 0,
     force: Force = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Check anybody's block converter against a profile: simulate it, then prove it, or name the rules that it follows.
 
     PASS: a solver has shown that no block is converted otherwise. FAIL: there is a counterexample, which is shown.
     UNKNOWN, TIMEOUT: nothing differed, and nothing is proved (exit code 4).
     """
-    output = Output(json, quiet, verbose)
     usage = f"check-rtl {files[0]} --top {top or 'TOP'} --format {{}}"
-    chosen = request(usage, format, profile, set, config, allow_all=False, op=op, of_any=op != Hadamard.name).configs[0]
+    rules = RuleOptions(format=format, op=op, profile=given.profile, set=given.set, config=config)
+    chosen = request(usage, rules, allow_all=False, of_any=op != Hadamard.name).configs[0]
     if top is None:
         raise ValueError("the module to check is missing: --top MODULE")
     output.configuration(chosen)

@@ -27,9 +27,11 @@ from ...spec import (
 )
 from ...spec.catalogue import known_name
 from ...spec.formats.names import scalar_format
+from ..assignments import assigned, profile_and_fields
 from ..errors import ExitCode
-from ..options import ALL, Force, Json, Op, Quiet, Set, Verbose, assigned, every_format, profile_and_fields
+from ..options import Force, Op, Set
 from ..output import Output
+from ..request import ALL, every_format
 
 if TYPE_CHECKING:
     from ...compare import CastCertificate, DecodeCertificate
@@ -61,6 +63,7 @@ class Side:
 
 
 def compare(
+    output: Output,
     a: Annotated[str, typer.Argument(metavar="A", show_default=False, help=SIDE)],
     b: Annotated[str, typer.Argument(metavar="B", show_default=False, help="The other one, written alike.")],
     format: Annotated[
@@ -72,9 +75,6 @@ def compare(
         bool, typer.Option("--expect-equal", help="Differences are a failure: exit code 1.")
     ] = False,
     force: Force = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Compare two profiles on every largest magnitude, every element and every NaN and Inf: equal on all, or how many
     differ. With --op decode, on every pair of a scale byte and a code; with --op cast, on every number of the source,
@@ -83,7 +83,6 @@ def compare(
     Encoders take about a minute a format, once; their results are kept. Differences are a finding, not a failure.
     --set replaces a rule on both sides.
     """
-    output = Output(json, quiet, verbose)
     both = assigned(set or ())
     sides = [_side(text, both) for text in (a, b)]
     op = known_name("operation", op, COMPARED)

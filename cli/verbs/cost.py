@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,27 +11,15 @@ import typer
 
 from ...hdl import ConverterConfig
 from ...spec.catalogue import known_name
-from ..options import (
-    Config,
-    Design,
-    DesignFolder,
-    Force,
-    Format,
-    Json,
-    Op,
-    Profile,
-    Quiet,
-    Set,
-    Verbose,
-    check_emitted,
-    request,
-)
+from ..options import DesignOptions, Force
 from ..output import Output
+from ..request import check_emitted, request
 
 
-def synth(
-    format: Format = None,
-    op: Op = "encode",
+@dataclass(frozen=True, kw_only=True)
+class MappedOptions(DesignOptions):
+    """The options of a design, with a target that is mapped to too."""
+
     target: Annotated[
         str | None,
         typer.Option(
@@ -39,7 +28,12 @@ def synth(
             show_default="xcu; with --pnr ecp5, with --liberty asic",
             help="What to map to, and what the converter is built for (mxcast list targets).",
         ),
-    ] = None,
+    ] = None
+
+
+def synth(
+    given: MappedOptions,
+    output: Output,
     liberty: Annotated[
         Path | None,
         typer.Option(
@@ -53,19 +47,10 @@ def synth(
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, show_default="3", help="Runs of place and route.")
     ] = None,
-    profile: Profile = None,
-    set: Set = None,
-    config: Config = None,
-    name: Design = None,
-    out: DesignFolder = Path("build"),
     force: Force = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many at a time.")] = 2,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Synthesize with Yosys and count: LUTs, carries, flip-flops, logic levels; with --pnr also Fmax, by nextpnr."""
-    output = Output(json, quiet, verbose)
     if seeds is not None and not pnr:
         raise ValueError("--seeds is for place and route: give --pnr too")
     from ...synth import TARGETS, place_and_route_all, synth_all
@@ -74,22 +59,11 @@ def synth(
     if liberty is not None and pnr:
         raise ValueError("--liberty counts cells; --pnr places those of an FPGA: give one of them")
     usual = "asic" if liberty is not None else "ecp5" if pnr else "xcu"
-    target = known_name("target", usual if target is None else target, TARGETS)
+    target = known_name("target", usual if given.target is None else given.target, TARGETS)
     built_for = TARGETS[target].optimized_as
-    asked = request(
-        "synth {}",
-        format,
-        profile,
-        set,
-        config,
-        name=name,
-        usual_target=built_for,
-        output=output,
-        op=op,
-        of_any=True,
-        out=out,
-    )
-    check_emitted(asked, out)
+    rules = replace(given, target=None)
+    asked = request("synth {}", rules, usual_target=built_for, output=output, of_any=True, designs=given.out)
+    check_emitted(asked, given.out)
     for chosen in asked.configs:
         output.configuration(chosen)
     if pnr:

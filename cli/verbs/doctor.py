@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
 
 from ...host.errors import ToolMissing
-from ..options import Json, Quiet, Verbose
 from ..output import Output
 
 PURPOSES = {
@@ -26,9 +25,8 @@ OPTIONAL = ("files", "pnr", "explore")
 Finding = dict[str, object]
 
 
-def doctor(json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+def doctor(output: Output) -> None:
     """Check every tool: found, version, good enough, and the command that fixes it."""
-    output = Output(json, quiet, verbose)
     findings = [_python(), *_packages(), *_programs()]
     missing = [f for f in findings if f["required"] and not f["ok"]]
     output.table([_row(finding) for finding in findings])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ...hdl import CastConfig, ConverterConfig
 from ...spec import FP32, Cast, Decode, Nvfp4Encode, is_nvfp4, nvfp4_decoding, profile_of
-from ..options import Config, Json, Op, Profile, Quiet, Set, Verbose, assigned, nvfp4_rules, profile_and_fields, request
+from ..options import RuleOptions
 from ..output import Output
+from ..request import nvfp4_rules, request
 from ..values import read_byte, read_codes, read_constants, read_number, read_numbers, read_random, read_values
 
 USAGES = {
@@ -21,15 +22,8 @@ USAGES = {
 
 
 def explain(
-    format: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="FORMAT",
-            show_default=False,
-            help="e4m3, mxfp8_e4m3, int8, e3m3, ... (mxcast list formats). Of a cast e4m3, ue8m0, ..., or an "
-            "instruction of PTX.",
-        ),
-    ] = None,
+    rules: RuleOptions,
+    output: Output,
     values: Annotated[
         str | None,
         typer.Option(
@@ -40,7 +34,6 @@ def explain(
             "FILE:TENSOR[ROW, BLOCK].",
         ),
     ] = None,
-    op: Op = "encode",
     scale: Annotated[
         str | None,
         typer.Option("--scale", metavar="BYTE", show_default=False, help="With --op decode: the scale byte."),
@@ -89,12 +82,6 @@ def explain(
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show the elements that are zero too.")] = False,
-    profile: Profile = None,
-    set: Set = None,
-    config: Config = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Convert one block and show every step: classes, largest magnitude, scale under every rule, bits and error of each
     element. With --op decode: what the scale byte means, and product, rounding and result of each code. With --op cast,
@@ -104,7 +91,7 @@ def explain(
     Zeros complete the block. Numbers that the source format lacks are rounded to it. What verify, compare and failing
     tests print as a counterexample is taken as it is.
     """
-    output = Output(json, quiet, verbose)
+    op, format = rules.op, rules.format
     of_others: dict[str, dict[str, object]] = {
         "encode": {"--scale": scale, "--codes": codes, "--tensor-scale": tensor_scale},
         "decode": {"--values": values, "--all": everything},
@@ -115,33 +102,33 @@ def explain(
             raise ValueError(f"{option} is not of --op {op}")
     if op == "encode" and is_nvfp4(format):
         tensor = amax, None if constants is None else read_constants(constants)
-        _nvfp4(*nvfp4_rules(str(format), profile, set, config), values, *tensor, random, everything, output)
+        _nvfp4(*nvfp4_rules(str(format), rules, rules.config), values, *tensor, random, everything, output)
         return
     for option, one in {"--amax": amax, "--constants": constants}.items():
         if one is not None:
             raise ValueError(f"{option} is of formats with a scale of the tensor, such as nvfp4, not of {format}")
     if op == "decode" and is_nvfp4(format):
-        _nvfp4_decoder(str(format), profile, set, scale, tensor_scale, codes, output)
+        _nvfp4_decoder(str(format), rules, scale, tensor_scale, codes, output)
         return
     if tensor_scale is not None:
         raise ValueError(f"--tensor-scale is of --op decode of formats such as nvfp4, not of {format}")
     usage = USAGES.get(op, "explain {}")
-    asked = request(usage, format, profile, set, config, allow_all=False, op=op)
-    rules = asked.configs[0].numerics
-    output.configuration(asked.configs[0])
+    chosen = request(usage, rules, allow_all=False).configs[0]
+    output.configuration(chosen)
     drawn = None if random is None else read_random(random)
-    if isinstance(asked.configs[0], CastConfig):
-        _cast(asked.configs[0], values, codes, drawn, output)
+    if isinstance(chosen, CastConfig):
+        _cast(chosen, values, codes, drawn, output)
         return
-    command = f"mxcast {usage.format(rules.block.short_name)}"
-    if isinstance(rules, Decode):
+    command = f"mxcast {usage.format(chosen.numerics.block.short_name)}"
+    if isinstance(chosen.numerics, Decode):
         if scale is None or codes is None:
             raise ValueError(f"--scale or --codes is missing: {command}")
-        _decoder(rules, read_byte(scale), read_codes(codes), drawn, output)
+        _decoder(chosen.numerics, read_byte(scale), read_codes(codes), drawn, output)
         return
     if values is None:
         raise ValueError(f"values are missing: {command}")
-    _encoder(asked.encoders[0], values, drawn, everything, output)
+    assert isinstance(chosen, ConverterConfig)  # `request` refuses the other operations
+    _encoder(chosen, values, drawn, everything, output)
 
 
 def _encoder(config: ConverterConfig, values: str, random: list[int] | None, everything: bool, output: Output) -> None:
@@ -185,19 +172,12 @@ def _nvfp4(
 
 
 def _nvfp4_decoder(
-    format: str,
-    profile: str | None,
-    assignments: list[str] | None,
-    scale: str | None,
-    tensor_scale: str | None,
-    codes: str | None,
-    output: Output,
+    format: str, given: RuleOptions, scale: str | None, tensor_scale: str | None, codes: str | None, output: Output
 ) -> None:
     from ...explain import explain_nvfp4_decoder
     from ..steps.nvfp4_decode import show
 
-    name, replaced = (None, {}) if profile is None else profile_and_fields(profile)
-    fields: dict[str, Any] = replaced | assigned(assignments or ())
+    name, fields = given.name_and_fields()
     rules = nvfp4_decoding(format, name, **fields)
     if scale is None or codes is None:
         raise ValueError(

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ...spec.catalogue import unknown_name
+from ..assignments import assignment
 from ..errors import ExitCode
-from ..options import Force, Json, Quiet, Verbose, assignment
+from ..options import Force
 from ..output import Output
 from ..streams import complain
 from ..text import one_line
@@ -27,6 +28,7 @@ Several = list[str] | None
 
 
 def explore(
+    output: Output,
     sweep: Annotated[
         str | None,
         typer.Argument(
@@ -100,18 +102,14 @@ def explore(
     ] = None,
     cached: Annotated[bool, typer.Option("--cached", help="Run nothing: show what is on record of the sweep.")] = False,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", show_default="build/explore-SWEEP")] = None,
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Write report, tables and plots.")] = True,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Write report, tables and drawing.")] = True,
     force: Force = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Sweep rules, architectures and targets: what each costs, what it loses on tensors, and which are worth building.
 
     Results are kept: an interrupted sweep goes on where it was. Exit code 1 if a point failed.
     """
-    output = Output(json, quiet, verbose)
-    if json and str(emit_jobs) == "-":
+    if output.json and str(emit_jobs) == "-":
         raise ValueError("--emit-jobs - prints commands, which are no JSON: name a file, or leave out --json")
     from ...explore import chosen_sweep, exploration
     from ...explore.report.output import document, write
@@ -171,7 +169,7 @@ def explore(
     _show(output, found)
     for row in found.failed:
         complain(f"mxcast: {row.emit} on {row.target} failed: {row.error}")
-        if verbose and row.log:
+        if output.verbose and row.log:
             complain(row.log)
     files = write(found, folder) if report else {}
     for path in files.values():

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..options import Config, Format, Json, Name, Op, Out, Profile, Quiet, Set, Target, Verbose, request
+from ..options import HardwareOptions
 from ..output import Output
+from ..request import request
 
 
 def emit(
-    format: Format = None,
-    op: Op = "encode",
-    profile: Profile = None,
-    set: Set = None,
-    target: Target = None,
-    config: Config = None,
-    name: Name = None,
-    out: Out = Path("build"),
+    given: HardwareOptions,
+    output: Output,
     vendor: Annotated[
         str | None,
         typer.Option(
@@ -46,20 +40,13 @@ def emit(
             "--force", help="Replace a design of another configuration, and files that were edited since, too."
         ),
     ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Write the Verilog of a converter, and what belongs to it."""
-    output = Output(json, quiet, verbose)
-    if target is None and vendor == "vivado":
-        target = "xcu"
-    asked = request(
-        "emit {}", format, profile, set, config, name=name, target=target, output=output, op=op, of_any=True
-    )
+    usual_target = "xcu" if vendor == "vivado" else None
+    asked, out = request("emit {}", given, usual_target=usual_target, output=output, of_any=True), given.out
     if vendor is None and not (part is None and period is None):
         raise ValueError("--part and --period belong to the project of a vendor: give --vendor too")
-    if pair and op != "encode":
+    if pair and given.op != "encode":
         raise ValueError("--pair is of an encoder, whose decoder it adds: leave out --op")
     if pair and not asked.encoders:
         raise ValueError("--pair adds the decoder of a format with one level of scales: leave it out")

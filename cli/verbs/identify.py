@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ...spec.catalogue import unknown_name
 from ...spec.profiles.resolve import operation_of
 from ..errors import ExitCode
-from ..options import Json, Op, Profile, Quiet, Seed, Set, Verbose, assigned, profile_and_fields
+from ..options import Blocks, FormatOption, Op, ProfileOptions, Seed
 from ..output import Output
 from ..streams import stdout_as_stderr
 from ..text import one_line
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 def identify(
+    given: ProfileOptions,
+    output: Output,
     subject: Annotated[
         str | None,
         typer.Argument(
@@ -38,16 +40,7 @@ def identify(
         Path | None,
         typer.Option("--output", metavar="FILE", show_default=False, help="... and the file that they became."),
     ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "-f",
-            "--format",
-            metavar="FORMAT",
-            show_default=False,
-            help="e4m3, mxfp4_e2m1, nvfp4, ...; of files that which they have.",
-        ),
-    ] = None,
+    format: FormatOption = None,
     stored_as: Annotated[
         str | None,
         typer.Option(
@@ -58,20 +51,15 @@ def identify(
         ),
     ] = None,
     op: Op = "encode",
-    profile: Profile = None,
-    set: Set = None,
     nan_codes: Annotated[
         str, typer.Option("--nan-codes", metavar="exact|free", help="Whether codes under a scale that is NaN matter.")
     ] = "exact",
-    blocks: Annotated[int, typer.Option("--blocks", min=1, help="How many random blocks.")] = 20_000,
+    blocks: Blocks = 20_000,
     samples: Annotated[
         int,
         typer.Option("--samples", min=0, help="Judge a random function by so many calls with the same blocks: 10000."),
     ] = 0,
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Find the rules that a function follows: it is called with hard blocks, and its bits are compared with those of
     every profile and of every profile with one rule changed. Of two files, --input and --output, all blocks are
@@ -86,7 +74,6 @@ def identify(
     FOLLOWS: exit code 0. DIFFERS: 1, with the nearest rules and the smallest block. UNKNOWN: 4; two sets of rules fit,
     or the function is random.
     """
-    output = Output(json, quiet, verbose)
     if nan_codes not in NAN_CODES:
         raise ValueError(unknown_name("choice of --nan-codes", nan_codes, NAN_CODES))
     is_free = nan_codes == "free"
@@ -98,7 +85,7 @@ def identify(
             )
         if op != "encode" or samples:
             raise ValueError("files are identified of encoding, and not by samples: leave out --op and --samples")
-        found: Identification = _of_files(numbers, quantized, stored_as, format, profile, set, is_free, output)
+        found: Identification = _of_files(numbers, quantized, stored_as, format, given, is_free, output)
         document: dict[str, object] = {"input": str(numbers), "output": str(quantized)}
     else:
         if stored_as is not None:
@@ -108,14 +95,14 @@ def identify(
         from ...conformance.identify.identify import identify as identified
         from ...conformance.subject.locate import located
 
-        name, fields = _rules(profile, set)
+        name, fields = given.name_and_fields()
         rules = operation_of(op, format, name, **fields)
         with output.steps(f"identifying {subject}") as progress, stdout_as_stderr():
             function = located(subject, rules)
             found = identified(
                 function,
                 rules,
-                expected=profile is not None,
+                expected=given.profile is not None,
                 nan_codes_free=is_free,
                 samples=samples,
                 seed=seed,
@@ -128,14 +115,8 @@ def identify(
     output.document(found.to_dict() | document)
     if found.verdict == "unknown":
         raise typer.Exit(ExitCode.INCONCLUSIVE)
-    if found.verdict == "differs" or (profile is not None and not found.follows(found.rules)):
+    if found.verdict == "differs" or (given.profile is not None and not found.follows(found.rules)):
         raise typer.Exit(ExitCode.FAILED)
-
-
-def _rules(profile: str | None, set: list[str] | None) -> tuple[str | None, dict[str, Any]]:
-    """The name of a profile, and the fields that replace its own: of a user, and checked where they are used."""
-    name, replaced = (None, {}) if profile is None else profile_and_fields(profile)
-    return name, replaced | assigned(set or ())
 
 
 def _of_files(
@@ -143,21 +124,20 @@ def _of_files(
     quantized: Path,
     stored_as: str | None,
     format: str | None,
-    profile: str | None,
-    set: list[str] | None,
+    given: ProfileOptions,
     nan_codes_free: bool,
     output: Output,
 ) -> OfPairs:
     from ...conformance.pairs.identify import identify_pairs
     from ...tensors.inspect.paired_files import pairs, rules_of
 
-    name, fields = _rules(profile, set)
+    name, fields = given.name_and_fields()
     with output.steps(f"identifying {quantized.name}") as progress:
         paired = pairs(numbers, quantized, stored_as, format)
         return identify_pairs(
             paired,
             rules_of(paired, name, **fields),
-            expected=profile is not None,
+            expected=given.profile is not None,
             nan_codes_free=nan_codes_free,
             name=quantized.name,
             progress=progress,

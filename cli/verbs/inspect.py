@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ExitCode
-from ..options import ArrayNames, Json, Quiet, Read, Verbose
+from ..file_options import ArrayNames, Read
 from ..output import Output
 from ..text import one_line
 
@@ -21,6 +21,7 @@ SHOWN = 8
 
 
 def inspect(
+    output: Output,
     file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="Or a folder with a model.")],
     stored_as: Annotated[
         str | None,
@@ -40,9 +41,6 @@ def inspect(
         Path | None,
         typer.Option("--report", metavar="OUT", show_default=False, help="Write a page (.html), or pictures (.svg)."),
     ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Say how the tensors of a file, or of a model in a folder, are quantized and stored, with the evidence; count
     their codes and scales; and say what looks wrong, such as swapped codes, scales in another order or an inverted
@@ -50,7 +48,6 @@ def inspect(
 
     Exit code 1 with suspicions, 4 where several layouts fit that read other numbers: nothing is guessed.
     """
-    output = Output(json, quiet, verbose)
     from ...tensors.checkpoint.model_folder import left_out
     from ...tensors.inspect.inspection import inspect_file
 

@@ -16,24 +16,9 @@ from ...host.files import parsed_json, regular
 from ...spec import Encode, Nvfp4Encode, Role
 from ...spec.catalogue import entry
 from ..errors import ExitCode
-from ..options import (
-    Config,
-    Force,
-    Format,
-    Json,
-    Name,
-    Op,
-    Out,
-    Profile,
-    Quiet,
-    Request,
-    Seed,
-    Set,
-    Target,
-    Verbose,
-    request,
-)
+from ..options import Force, HardwareOptions, Seed
 from ..output import Output
+from ..request import Request, request
 
 if TYPE_CHECKING:
     from ...proof import Proof
@@ -57,8 +42,8 @@ Timeout = Annotated[
 
 
 def prove(
-    format: Format = None,
-    op: Op = "encode",
+    given: HardwareOptions,
+    output: Output,
     rtl: Rtl = None,
     monolithic: Annotated[bool, typer.Option("--monolithic", help="Ask about the whole block at once.")] = False,
     netlist: Annotated[
@@ -75,44 +60,23 @@ def prove(
     ] = 0,
     solver: Solver = "bitwuzla",
     timeout: Timeout = 900,
-    profile: Profile = None,
-    set: Set = None,
-    target: Target = None,
-    config: Config = None,
-    name: Name = None,
-    out: Out = Path("build"),
     force: Force = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Prove that the written Verilog equals the specification for every input block.
 
     PASS: no block is converted otherwise. FAIL: there is a counterexample, which is shown. UNKNOWN, TIMEOUT: the solver
     gave no answer (exit code 4). With --rtl everything is kept beside that file.
     """
-    output = Output(json, quiet, verbose)
-    if rtl is not None and format is None and config is None:
-        given = [("profile", profile), ("set", set and set[0]), ("target", target)]
-        if option := next((f"--{name} {value}" for name, value in given if value), None):
+    if rtl is not None and given.format is None and given.config is None:
+        others = [("profile", given.profile), ("set", given.set and given.set[0]), ("target", given.target)]
+        if option := next((f"--{name} {value}" for name, value in others if value), None):
             raise ValueError(f"{option.split()[0]} needs a format: mxcast prove FORMAT --rtl {rtl} {option}")
-        config_of, name_of = beside(rtl)
-        asked, name = Request(configs=(config_of,), many=False), name or name_of
+        config, name = beside(rtl)
+        asked = Request(configs=(config,), many=False, name=given.name or name)
     else:
-        asked = request(
-            "prove {}",
-            format,
-            profile,
-            set,
-            config,
-            name=name,
-            target=target,
-            usual_target=netlist if netlist in BEST else None,
-            output=output,
-            op=op,
-            of_any=True,
-            out=None if rtl else out,
-        )
+        usual = netlist if netlist in BEST else None
+        designs = None if rtl else given.out
+        asked = request("prove {}", given, usual_target=usual, output=output, of_any=True, designs=designs)
     if rtl is not None and asked.many:
         raise ValueError("--rtl is one converter: give one format")
     from ...proof import prove
@@ -124,8 +88,8 @@ def prove(
             proof = prove(
                 chosen,
                 rtl=rtl,
-                name=name if rtl is not None else asked.name,
-                out=out,
+                name=asked.name,
+                out=given.out,
                 whole=monolithic,
                 latency=latency,
                 netlist=netlist,
@@ -176,21 +140,12 @@ def read_by(readers: list[str], unread: dict[str, str], second_leg: str = "") ->
 
 
 def mutate(
-    format: Format = None,
-    op: Op = "encode",
+    given: HardwareOptions,
+    output: Output,
     mutants: Annotated[int, typer.Option("--mutants", min=1, metavar="N", help="How many faults to plant.")] = 200,
     timeout: Timeout = 300,
-    profile: Profile = None,
-    set: Set = None,
-    target: Target = None,
-    config: Config = None,
-    name: Name = None,
     seed: Seed = 0,
-    out: Out = Path("build"),
     force: Force = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Plant faults in the emitted Verilog, and mutants in the specification, and see which are found.
 
@@ -198,10 +153,7 @@ def mutate(
     which is a failure. Every mutant of the specification must be refuted by the solver; NVFP4 and the Hadamard
     transform have none.
     """
-    output = Output(json, quiet, verbose)
-    asked = request(
-        "mutate {}", format, profile, set, config, name=name, target=target, output=output, op=op, of_any=True, out=out
-    )
+    asked = request("mutate {}", given, output=output, of_any=True, designs=given.out)
     from ...hdl import default_name, intact
     from ...proof.mutation import mutate
     from ...proof.specification.mutants import refute
@@ -210,8 +162,8 @@ def mutate(
     for chosen in asked.configs:
         output.configuration(chosen)
         top = asked.name or default_name(chosen)
-        intact(chosen, out, top)
-        folder = out / top / "mutants"
+        intact(chosen, given.out, top)
+        folder = given.out / top / "mutants"
         with output.progress(f"mutating {chosen.formats}") as progress, refreshed(force):
             result = mutate(chosen, mutants, seed=seed, out=folder, timeout=timeout, progress=progress)
             statements = refute(chosen, folder / "specification", timeout=timeout)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ...host.errors import ToolMissing
 from ...spec.profiles.resolve import operation_of
 from ..errors import ExitCode
-from ..options import Format, Json, Op, Profile, Quiet, Seed, Set, Verbose, assigned, profile_and_fields
+from ..options import Format, Op, ProfileOptions, Seed
 from ..output import Output
 from ..streams import complain
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def vectors(
+    given: ProfileOptions,
+    output: Output,
     format: Format = None,
     op: Op = "encode",
-    profile: Profile = None,
-    set: Set = None,
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="DIR", help="Folder in which the folder of the set is made.")
     ] = Path("vectors"),
@@ -40,9 +40,6 @@ def vectors(
         Path | None, typer.Option("--check", metavar="FOLDER", show_default=False, help="Check a set that there is.")
     ] = None,
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Make a set of conformance vectors: blocks by category (corner, boundary, tie, subnormal, special, random, real
     weights) with the results that the rules ask for, by rational arithmetic. The emitted Verilog must give the same,
@@ -54,7 +51,6 @@ def vectors(
     With --check the folder is read again: digests, counts and different codes are compared with the manifest, and every
     result is computed again. Exit code 1 if it is not what it says.
     """
-    output = Output(json, quiet, verbose)
     if check is not None:
         if format is not None:
             raise ValueError(f"--check takes the rules from the folder: leave out {format}")
@@ -62,8 +58,7 @@ def vectors(
         return
     if format is None:
         raise ValueError("a format is missing: mxcast vectors e4m3")
-    name, replaced = (None, {}) if profile is None else profile_and_fields(profile)
-    fields: dict[str, Any] = replaced | assigned(set or ())  # of a user: checked where they are used
+    name, fields = given.name_and_fields()
     rules = operation_of(op, format, name, **fields)
     output.document(_made(rules, _weights(tensors), out, full, seed, output))
 

@@ -1,1 +1,1 @@
-"""Reports of an exploration: HTML, tables, plots."""
+"""Reports of an exploration: HTML, tables, a drawing."""

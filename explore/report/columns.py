@@ -23,6 +23,11 @@ class Column:
     is_further: bool = False
     """Shown when further figures are asked for, unless it is an objective of the sweep."""
 
+    @property
+    def label(self) -> str:
+        """The heading, and which figures are better."""
+        return self.name + {-1: " (less is better)", 0: "", 1: " (more is better)"}[self.better]
+
 
 @dataclass(frozen=True)
 class Text:
@@ -150,6 +155,7 @@ FIGURES = (
         is_further=True,
     ),
 )
+LABELS = {column.key: column.label for column in FIGURES}
 NAMES = TEXTS | {column.key: column.name for column in FIGURES}
 ALWAYS = {"luts", "sqnr_db"}
 """Columns that stay even if they are the same in all points: axes that the page may open with."""

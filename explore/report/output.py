@@ -1,4 +1,4 @@
-"""What an exploration leaves in a folder: tables for programs, the report for people, plots for papers."""
+"""Files of an exploration: tables for programs, the report for people, a drawing for papers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..accuracy import Loss
 from ..engine import Exploration
 from ..points import Explored
 from ..tensors import SEED
-from .plots import KINDS, plots
+from .drawing import drawing
 from .report import report
 from .scatter import drawable
 
@@ -113,7 +113,7 @@ def _finite(value: object) -> object:
 
 
 def write(found: Exploration, folder: Path) -> dict[str, Path]:
-    """Write explore.html, .csv, .json, and the plots where some point has a place in them. Returns the files by kind.
+    """Write explore.html, .csv, .json, and .svg if some point has a place in it. Returns the files by kind.
 
     The same exploration gives the same bytes, whatever an earlier one has left in the folder.
     """
@@ -125,10 +125,10 @@ def write(found: Exploration, folder: Path) -> dict[str, Path]:
             "csv": write_whole(folder / "explore.csv", _csv(found.rows)),
             "json": write_whole(folder / "explore.json", json.dumps(document(found), indent=1, allow_nan=False) + "\n"),
         }
+        drawn = folder / "explore.svg"
         if drawable(rows):
-            return files | {path.name: path for path in plots(rows, folder, "explore")}
-        for kind in KINDS:
-            (folder / f"explore.{kind}").unlink(missing_ok=True)
+            return files | {"svg": write_whole(drawn, drawing(rows))}
+        drawn.unlink(missing_ok=True)
         return files
 
 

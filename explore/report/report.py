@@ -12,10 +12,24 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from .columns import BUILT, FIGURES, GROUPS, NAMES, TEXTS, Column, known_figures, shown_figures, varies
+from .columns import BUILT, GROUPS, NAMES, TEXTS, Column, known_figures, shown_figures, varies
 from .method_section import method_section
 from .recommendation import named, recommended
-from .scatter import COLOURS, DARK, HEIGHT, SPAN, STEP, WIDTH, encoding, line_swatch, scatter, swatch, upright, values
+from .scatter import (
+    DARK,
+    HEIGHT,
+    LIGHT,
+    SPAN,
+    STEP,
+    STYLE,
+    WIDTH,
+    encoding,
+    line_swatch,
+    scatter,
+    swatch,
+    upright,
+    values,
+)
 from .tables import MISSING, Head, count, number, table, text
 
 FURTHER = '<label class="switch"><input type="checkbox" id="further"> further figures</label>'
@@ -70,16 +84,15 @@ def report(
     tensors = list(dict.fromkeys(name for row in done for name in row.get("accuracy") or {}))
     parts = {
         "title": escape(f"mxcast explore: {method.get('sweep', 'a sweep')}"),
-        "colours": _variables(COLOURS),
-        "dark": _variables(DARK),
+        "light": LIGHT,
+        "dark": DARK,
+        "drawing": STYLE,
         "recommendation": _recommendation(done),
         "lead": _lead(done, failed, objectives, missing, sum(left_out.values())),
         "filters": "".join(_select(key, values(done, key)) for key in GROUPS if len(values(done, key)) > 1),
         "legend": _legend(done),
         "size": f"0 0 {WIDTH} {HEIGHT}",
-        "scatter": scatter(
-            done, [named(row, texts) for row in done], (_label(_of("luts")), _label(_of(upright(done)[0])))
-        ),
+        "scatter": scatter(done, [named(row, texts) for row in done]),
         "same": _same(done, texts, figures),
         "table": _points(done, texts, figures, objectives),
         "further": FURTHER if any(one.is_further and one.key not in objectives for one in figures) else "",
@@ -115,18 +128,6 @@ def _command(text: str, of: str) -> str:
     shown = " ".join([first, *(f"<span>--{option}</span>" for option in options)])
     button = f'<button type="button" class="copy" aria-label="Copy the command of {escape(of)}">Copy</button>'
     return f'<div class="command"><code>{shown}</code>{button}</div>'
-
-
-def _variables(colours: Sequence[str]) -> str:
-    return " ".join(f"--c{i}: {colour};" for i, colour in enumerate(colours))
-
-
-def _of(key: str) -> Column:
-    return next(column for column in FIGURES if column.key == key)
-
-
-def _label(column: Column) -> str:
-    return column.name + {-1: " (less is better)", 0: "", 1: " (more is better)"}[column.better]
 
 
 def _lead(done: list[dict], failed: list[dict], objectives: Sequence[str], missing: int, left_out: int) -> str:
@@ -253,7 +254,7 @@ def _json(rows: list[dict], figures: Sequence[Column], tensors: Sequence[str]) -
     axes = [
         {
             "name": column.name,
-            "label": _label(column),
+            "label": column.label,
             "key": column.key,
             "better": column.better,
             "values": [_plain(row.get(column.key), column.factor) for row in rows],

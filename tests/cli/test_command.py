@@ -8,7 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from mxcast.cli.options import request
+from mxcast.cli.options import RuleOptions
+from mxcast.cli.request import request
 from mxcast.host.errors import ToolMissing
 from mxcast.models import quantize
 from mxcast.spec import BLOCKS, OTHER_BLOCKS, PROFILES, RULES, SOURCES, block_format, is_nvfp4
@@ -325,7 +326,7 @@ def test_emit_all(passes, tmp_path):
     ],
 )
 def test_rules_on_the_command_line(format, assignments, fields):
-    (config,) = request("emit {}", format, None, assignments, None).configs
+    (config,) = request("emit {}", RuleOptions(format=format, set=assignments)).configs
     assert fields.items() <= config.numerics.to_dict().items() and not config.alternatives
 
 
@@ -338,9 +339,9 @@ def test_rules_on_the_command_line(format, assignments, fields):
     ],
 )
 def test_modes_on_the_command_line(format, assignments, modes):
-    (config,) = request("emit {}", format, None, assignments, None).configs
+    (config,) = request("emit {}", RuleOptions(format=format, set=assignments)).configs
     assert [f"{mode.block.short_name} {mode.scale_rule}" for mode in config.modes] == modes
-    everything = request("emit {}", "all", None, assignments, None)
+    everything = request("emit {}", RuleOptions(format="all", set=assignments))
     assert [config.numerics.block.element for config in everything.configs] == [
         block.element for block in BLOCKS.values()
     ]
@@ -361,7 +362,7 @@ def test_modes_on_the_command_line(format, assignments, modes):
 )
 def test_modes_in_a_configuration_file(tmp_path, text, modes):
     (tmp_path / "c.toml").write_text(text)
-    (config,) = request("emit {}", None, None, None, tmp_path / "c.toml").configs
+    (config,) = request("emit {}", RuleOptions(config=tmp_path / "c.toml")).configs
     assert [f"{mode.block.short_name} {mode.scale_rule}" for mode in config.modes] == modes
 
 

@@ -7,11 +7,12 @@ import sys
 
 import pytest
 
-from mxcast.cli import app, main
+from mxcast.cli import main
+from mxcast.cli.group import built
 
 SINGLE = [
     (verb, option)
-    for verb, command in app._built().commands.items()
+    for verb, command in built().commands.items()
     for option in command.params
     if option.param_type_name == "option" and not option.multiple and not (option.is_flag and not option.secondary_opts)
 ]
@@ -77,8 +78,7 @@ def test_what_is_no_option_asks_for_nothing(capsys):
 def test_an_interrupt_is_a_document_too(tmp_path):
     code = (
         "import os, signal, sys\n"
-        "from mxcast.cli import listing, main\n"
-        "from mxcast.hdl import architecture\n"
+        "from mxcast.cli import main\n"
         "import mxcast.cli.output as output\n"
         "output.Output.table = lambda *rest: os.kill(os.getpid(), signal.SIGTERM)\n"
         "output.Output.document = output.Output.table\n"

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer
 
 from mxcast.cli import main
-from mxcast.cli.app import app
 from mxcast.cli.examples import EXAMPLES
+from mxcast.cli.group import built
 from mxcast.cli.verbs.listing import SECTIONS
 from mxcast.spec import PROFILES
 from mxcast.synth import TARGETS
@@ -141,7 +140,7 @@ def test_links_lead_somewhere(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_are_read(page):
     """Verbs and options exist, and their values are of the right kind."""
-    group = typer.main.get_command(app)
+    group = built()
     for line in commands(page):
         verb, *words = shlex.split(line, comments=True)[1:]
         assert verb in group.commands, line
@@ -152,7 +151,7 @@ def test_commands_are_read(page):
 def test_the_help_of_a_verb_ends_with_examples(verb, capsys, monkeypatch):
     """Which are read."""
     monkeypatch.setenv("COLUMNS", "200")
-    group = typer.main.get_command(app)
+    group = built()
     assert set(EXAMPLES) == set(group.commands)
     for example in EXAMPLES[verb]:
         mxcast, name, *words = shlex.split(example)
@@ -171,7 +170,7 @@ def test_pages_that_are_made_have_every_verb_and_every_catalogue():
     """`make docs` makes them of the command itself."""
     site = loaded(ROOT / "bench" / "site.py")
     commands, catalogue = site.commands(), site.catalogue()
-    for verb, command in typer.main.get_command(app).commands.items():
+    for verb, command in built().commands.items():
         part = commands.split(f"\n## {verb}\n")[1].split("\n## ")[0]
         assert all(f"    {example}\n" in f"{part}\n" for example in EXAMPLES[verb])
         for option in command.params:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mxcast.cli import main
-from mxcast.cli.options import request
+from mxcast.cli.options import HardwareOptions
+from mxcast.cli.request import request
 from mxcast.hdl import BEST, GENERIC, Goal, Microarchitecture, converter_config, fields_of
 from mxcast.synth import TARGETS
 
@@ -22,7 +23,7 @@ def emitted(tmp_path, capsys, *words: str) -> dict:
 def asked(*assignments: str, target: str | None = None, config: Path | None = None) -> dict:
     """The same of what options ask for."""
     return (
-        request("emit {}", "e2m1", None, list(assignments), config, target=target)
+        request("emit {}", HardwareOptions(format="e2m1", set=list(assignments), config=config, target=target))
         .configs[0]
         .to_dict()["microarchitecture"]
     )

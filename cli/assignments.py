@@ -1,0 +1,40 @@
+"""Rules as a person writes them: PROFILE:KEY=VALUE,KEY=VALUE, and KEY=VALUE after --set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..spec.catalogue import excerpt
+
+MOST_DIGITS = 18
+"""Digits of the largest whole number that is read."""
+
+
+def profile_and_fields(text: str) -> tuple[str, dict[str, str | int]]:
+    """A profile and the fields that replace its own: ``ocp:scale_rule=ceil,specials=te``, or ``ocp`` alone."""
+    profile, colon, replaced = text.partition(":")
+    parts = replaced.split(",") if colon else []
+    if not profile or not all("=" in part for part in parts):
+        raise ValueError(f"rules are PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not {excerpt(text)}")
+    return profile, assigned(parts)
+
+
+def assigned(texts: Iterable[str]) -> dict[str, str | int]:
+    """Keys and values of texts KEY=VALUE. Raises ValueError for a key with two values."""
+    found: dict[str, str | int] = {}
+    for key, value in map(assignment, texts):
+        if key in found:
+            raise ValueError(f"{excerpt(key)} takes one value, not {excerpt(found[key])} and {excerpt(value)}")
+        found[key] = value
+    return found
+
+
+def assignment(text: str) -> tuple[str, str | int]:
+    """Key and value of KEY=VALUE."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--set takes KEY=VALUE, not {excerpt(text)}")
+    if key == "block":
+        raise ValueError("--set takes rules: the block is the format itself")
+    # a number of more digits is that of no rule, and Python does not read one of thousands: refused as it was written
+    return key, int(value) if value.isascii() and value.isdecimal() and len(value) <= MOST_DIGITS else value
