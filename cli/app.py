@@ -10,6 +10,7 @@ from typing import TextIO
 
 from ..host.signals import arrived
 from .streams import abandon, complain, reader_is_gone
+from .version import print_version
 
 
 def command(arguments: Sequence[str]) -> int:
@@ -21,12 +22,6 @@ def command(arguments: Sequence[str]) -> int:
     with warnings.catch_warnings():
         warnings.showwarning = _warned
         return _answered(arguments)
-
-
-def print_version() -> None:
-    from importlib.metadata import version
-
-    print(f"mxcast {version('mxcast')}")
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -14,8 +14,8 @@ import typer
 import typer.core
 
 from ..spec.catalogue import cut
-from .app import print_version
 from .examples import epilog
+from .version import print_version
 
 VERBS = {
     "list": "listing.list_",
