@@ -1,4 +1,4 @@
-"""Where two sets of rules differ, over all inputs, for each operation."""
+"""Differences of two sets of rules over all inputs, for each operation."""
 
 from .cast import CastCertificate, compare_casts
 from .decode import DecodeCertificate, compare_decoders

@@ -1,8 +1,8 @@
-"""Where two numerics differ: not on samples, but on everything.
+"""Comparison of two encoders on all inputs.
 
-Three questions are answered for the whole input domain: the scale byte of every largest magnitude; the code of every
-number that a block can hold under a byte that both numerics choose; and whole blocks around every NaN and Inf pattern.
-Every counterexample is a block on which `quantize` itself, called with both, gives different bits.
+It covers the scale byte of every largest magnitude, the code of every number that a block can contain under a byte that
+both encoders choose, and whole blocks around every NaN and Inf pattern. Every counterexample is a block for which
+`quantize` gives different bits under the two numerics.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from ..spec import Encode, Rounding
+from ..spec import Encode
+from .certificate import Comparison, require_no_random_bits, require_same_block
 from .evaluation import COST, ConvertedBlock, Evaluation
 from .input_domain import ElementRange, InputDomain, common_domain
 from .run_length import RunLengthEncoding, merged
@@ -21,14 +22,14 @@ Progress = Callable[[int, int], None]
 Example = Callable[[int], "Counterexample"]
 """From a rank to a counterexample."""
 Difference = tuple[int, int, int]
-"""Number of ranks that differ, the first of them and the last."""
+"""Number of ranks that differ, the first and the last of them."""
 
 ONE, INF, NAN, MINUS = 0x3F800000, 0x7F800000, 0x7FC00000, 0x80000000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counterexample:
-    """A block on which `quantize` gives different bits under ``a`` and ``b``."""
+    """A block for which `quantize` gives different bits under ``a`` and ``b``."""
 
     a: ConvertedBlock
     b: ConvertedBlock
@@ -36,7 +37,7 @@ class Counterexample:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """How many cases were compared, how many differ, and the first and the last of those."""
+    """Number of compared cases and of differences, and the first and the last difference."""
 
     compared: int
     differing: int
@@ -45,16 +46,14 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Certificate:
-    """What is equal and what is not between two numerics, over the numbers that both sources have.
+class Certificate(Comparison[Encode]):
+    """The comparison of two encoders over the numbers that both sources have.
 
-    ``scale`` counts largest magnitudes. ``elements`` counts classes: for FP32 sign, fraction and distance of a normal
-    number's exponent field to the byte, or the pattern of a subnormal number and the byte; for other sources pattern
-    and byte. ``specials`` counts blocks.
+    ``scale`` counts largest magnitudes. ``elements`` counts pairs of a pattern and a byte. Normal FP32 numbers are
+    counted in classes instead: by sign, fraction, and distance of the exponent field from the byte. ``specials`` counts
+    blocks.
     """
 
-    a: Encode
-    b: Encode
     numbers: str
     scale: Finding
     elements: Finding
@@ -68,45 +67,30 @@ class Certificate:
     def equal(self) -> bool:
         return not any(finding.differing for finding in self.findings.values())
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "a": self.a.to_dict(),
-            "b": self.b.to_dict(),
-            "numbers": self.numbers,
-            "equal": self.equal,
-            **{name: asdict(finding) for name, finding in self.findings.items()},
-        }
+    def results(self) -> dict[str, object]:
+        return {"numbers": self.numbers, **{name: asdict(finding) for name, finding in self.findings.items()}}
 
 
 def compare(a: Encode, b: Encode, progress: Progress | None = None) -> Certificate:
-    """Compare two numerics of the same block format on the whole input domain, which takes minutes at most.
+    """Compare two encoders of the same block format on the whole input domain, which takes minutes at most.
 
     Parameters
     ----------
     a, b : the numerics; if their sources differ, the numbers that both sources have are compared
-    progress : is called with the work done and an estimate of all the work, both in arbitrary units
+    progress : called with the work done and an estimate of all work, in arbitrary units
 
     Returns
     -------
     Certificate
-        how many cases were compared and how many differ, with counterexamples
+        numbers of compared cases and of differences, with counterexamples
 
     Raises
     ------
     ValueError
-        for different block formats, and for stochastic rounding, whose codes depend on random bits too
+        if the block formats differ, and for stochastic rounding
     """
-    if a.block != b.block:
-        raise ValueError(
-            f"both sides must have the same block format, not {a.block.name} x {a.block_size} and "
-            f"{b.block.name} x {b.block_size}"
-        )
-    for numerics in (a, b):
-        if numerics.rounding is Rounding.SR:
-            raise ValueError(
-                "stochastic rounding (sr) cannot be compared, because its codes depend on random bits: "
-                "compare scale rules and specials under another rounding"
-            )
+    require_same_block(a.block, b.block)
+    require_no_random_bits(a, b)
     domain = common_domain(a.source, b.source)
     advance = _meter(domain, a, progress) if progress else lambda cost: None
     first = Evaluation(a, domain, advance)
@@ -140,10 +124,10 @@ def compare_scales(a: Evaluation, b: Evaluation) -> Finding:
 
 
 def compare_elements(a: Evaluation, b: Evaluation) -> Finding:
-    """Compare the codes of all classes of elements in blocks to which both evaluations give the same byte.
+    """Compare the codes of all classes of elements in blocks with the same byte on both sides.
 
-    Counterexamples are in the order of `InputDomain.element_ranges`, those of each range with the positive numbers
-    first. A range of which all elements are zero on both sides is the last of its sequence, also where signs differ.
+    Counterexamples are in the order of `InputDomain.element_ranges`, in each range the positive numbers first. A
+    sequence ends with the first range whose elements are all zero on both sides, whatever their signs.
     """
     starts, ends, of_a, of_b = merged(a.scales(), b.scales(), a.domain.size)
     shared = [
@@ -174,14 +158,14 @@ def compare_elements(a: Evaluation, b: Evaluation) -> Finding:
 def _element_example(
     a: Evaluation, b: Evaluation, elements: ElementRange, sign: int, shared: list[tuple[int, int, int]]
 ) -> Example:
-    """Counterexamples by rank: a block of the number alone, if the number itself has the byte, or else of the number
-    and the next larger one that has it.
+    """Counterexamples by rank: a block of the number alone if its byte fits, or together with the next larger number
+    whose byte fits.
     """
 
     def example(rank: int) -> Counterexample:
         largest = min(max(start, rank) for byte, start, end in shared if byte == elements.byte and end > rank)
-        number, beside = (int(a.domain.patterns(r, r + 1)[0]) for r in (rank, largest))
-        block = (number | sign,) if largest == rank else (number | sign, beside)
+        number, other = (int(a.domain.patterns(r, r + 1)[0]) for r in (rank, largest))
+        block = (number | sign,) if largest == rank else (number | sign, other)
         of_a, of_b = ((elements.byte, *one.codes(elements, sign).at(rank)) for one in (a, b))
         return _counterexample(a, b, block, of_a, of_b)
 
@@ -189,8 +173,9 @@ def _element_example(
 
 
 def compare_specials(a: Evaluation, b: Evaluation) -> Finding:
-    """Compare blocks of every Inf and NaN pattern with each of six lists of other numbers; counterexamples are in this
-    order, then by pattern.
+    """Compare blocks of every Inf and NaN pattern together with each of six lists of other numbers.
+
+    Counterexamples are in the order of the lists, then of the patterns.
     """
     domain = a.domain
     smallest, largest = (int(domain.patterns(rank, rank + 1)[0]) for rank in (1, domain.size - 1))
@@ -219,17 +204,17 @@ def _special_example(a: Evaluation, b: Evaluation, others: tuple[int, ...]) -> E
 def _counterexample(
     a: Evaluation, b: Evaluation, block: tuple[int, ...], of_a: tuple[int, ...], of_b: tuple[int, ...]
 ) -> Counterexample:
-    """The block itself. `quantize` must give what the evaluation gave: the byte and as many codes as it has."""
+    """The block, after a check that `quantize` gives the byte and the codes of the evaluation."""
     converted = a.converted(block), b.converted(block)
     for one, evaluated in zip(converted, (of_a, of_b)):
         bits = one.byte, *one.codes
         if any(x != y for x, y in zip(bits, evaluated)):
-            raise AssertionError(f"quantize gives {bits} for {one.values}, where {evaluated} was found")
+            raise AssertionError(f"quantize gives {bits} for {one.values}, and the evaluation gave {evaluated}")
     return Counterexample(a=converted[0], b=converted[1])
 
 
 def _finding(differences: Sequence[tuple[Difference, Example]], compared: int) -> Finding:
-    """The sum of some differences, each with its counterexamples by rank."""
+    """The sum of differences, each with its counterexamples by rank."""
     differing = [(difference, example) for difference, example in differences if difference[0]]
     if not differing:
         return Finding(compared=compared, differing=0)
@@ -243,7 +228,7 @@ def _finding(differences: Sequence[tuple[Difference, Example]], compared: int) -
 
 
 def _difference(a: RunLengthEncoding, b: RunLengthEncoding, stop: int) -> Difference:
-    """How many ranks up to ``stop`` differ, the first of them and the last."""
+    """The ranks up to ``stop`` that differ."""
     starts, ends, of_a, of_b = merged(a, b, stop)
     differ = (of_a != of_b).any(axis=0)
     if not differ.any():
@@ -258,9 +243,7 @@ def _all_zero(codes: RunLengthEncoding, stop: int, numerics: Encode) -> bool:
 
 
 def _meter(domain: InputDomain, numerics: Encode, progress: Progress) -> Callable[[int], None]:
-    """A function that adds up costs for ``progress``. The number of classes is estimated from the width of the
-    element's grid.
-    """
+    """A function that adds up costs for ``progress``. The grid of the element gives an estimate of the classes."""
     element = numerics.block.element
     binades = element.emax - 2 * element.lowest_exponent + 8
     classes = min(binades << 24, domain.size * 255)

@@ -1,4 +1,4 @@
-"""One numerics, evaluated on a whole input domain."""
+"""Evaluation of one encoder on a whole input domain."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .run_length import RunLengthEncoding, run_length_encoded
 
 CHUNK = 1 << 16
 COST = {"scales": 1, "codes": 3, "specials": 60}
-"""Relative time of one case; for the progress bar only."""
+"""Relative time of one case, for the progress bar."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConvertedBlock:
-    """A block, and the scale byte and element codes that one numerics gives.
+    """A block with its scale byte and element codes.
 
-    ``values`` are the first numbers of the block, as patterns of the numerics' source in the text that
-    `mxcast explain --values` takes; all others are zero. ``codes`` are the codes of these numbers.
+    ``values`` are the first numbers of the block, as source patterns in the text that `mxcast explain --values` reads;
+    the other numbers are zero. ``codes`` are the codes of ``values``.
     """
 
     values: str
@@ -34,9 +34,7 @@ class ConvertedBlock:
 
 
 class Evaluation:
-    """One numerics, evaluated on a whole input domain. Results are kept, so that it can be compared with several
-    others.
-    """
+    """One encoder on a whole input domain. Results are kept for comparisons with several others."""
 
     def __init__(
         self, numerics: Encode, domain: InputDomain, advance: Callable[[int], None] = lambda cost: None
@@ -66,10 +64,10 @@ class Evaluation:
         return self._once("scales", None, evaluate, 0, self.domain.size, CHUNK)
 
     def codes(self, elements: ElementRange, sign: int) -> RunLengthEncoding:
-        """Codes by rank, from the start of the range to the largest magnitude that this numerics gives the range's
-        byte, at most one binade, and at least to the end of the range.
+        """Codes by rank, from the start of the range to the largest magnitude with the range's byte.
 
-        They come from real blocks, which hold that largest magnitude and, beside it, the numbers.
+        They end after at most one binade, but not before the end of the range. They come from blocks that contain that
+        largest magnitude and the numbers.
         """
         size = self.numerics.block_size
         largest = _last_of_each(self.scales())[elements.byte]
@@ -89,10 +87,9 @@ class Evaluation:
         return self._once("codes", (elements.byte, elements.start, sign), evaluate, elements.start, stop, 4 * CHUNK)
 
     def specials(self, others: tuple[int, ...]) -> RunLengthEncoding:
-        """Byte and codes of the blocks of one Inf or NaN pattern, by its rank, and these other patterns.
+        """Byte and codes of blocks of one Inf or NaN pattern, by its rank, together with other patterns.
 
-        Blocks of four numbers, or of two where the format's blocks are as small, stand for blocks of any size: the
-        rest would be zeros.
+        Blocks of up to four numbers suffice: in larger blocks the rest would be zeros.
         """
         small = self.numerics.replace(block_size=len(others) + 1)
 
@@ -105,7 +102,7 @@ class Evaluation:
         return self._once("specials", others, evaluate, 0, self.domain.special_count, CHUNK // 4)
 
     def quantized(self, blocks: np.ndarray) -> Quantized:
-        """`quantize` of FP32 patterns (n, block_size), narrowed to the numerics' source."""
+        """`quantize` of FP32 patterns (n, block_size), narrowed to the source."""
         return quantize(narrow(blocks, self.numerics.source), self.numerics)
 
     def converted(self, numbers: tuple[int, ...]) -> ConvertedBlock:

@@ -1,4 +1,4 @@
-"""The input domain of a comparison: all finite magnitudes of a source format, by rank, and the elements among them."""
+"""The input domain of a comparison: all finite magnitudes of a source format by rank, and ranges of elements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BINADE = 1 << 23
 
 
 class ElementRange(NamedTuple):
-    """Magnitudes of ranks ``start`` up to ``stop`` as elements of blocks with this scale byte."""
+    """Elements of blocks with this scale byte: the magnitudes of ranks ``start`` up to ``stop``."""
 
     byte: int
     start: int
@@ -27,7 +27,7 @@ class ElementRange(NamedTuple):
 class InputDomain:
     """Finite magnitudes in increasing order, as FP32 patterns, and the patterns of Inf and NaN.
 
-    The rank of a magnitude is its index in this order. The domain of FP32 has no table: there the rank is the pattern.
+    The rank of a magnitude is its index in this order. FP32 has no table, because its rank is the pattern.
     """
 
     name: str
@@ -58,13 +58,13 @@ class InputDomain:
         return (negative << 31) | INFINITY | (fraction * np.uint32(self.nan_step))
 
     def element_ranges(self, largest: Mapping[int, int]) -> Iterator[Iterator[ElementRange]]:
-        """Everything that can be an element, given for each scale byte the rank of the largest magnitude of its blocks.
+        """Ranges of all possible elements, given the rank of the largest magnitude of blocks with each scale byte.
 
-        In each sequence the magnitudes shrink against the scale: once all elements of a range are zero, those of later
-        ranges are zero too. A domain with a table gives all pairs of magnitude and byte. FP32 gives classes: the code
-        of a normal number depends only on its fraction and on the distance between its exponent field and the byte, so
-        each distance is evaluated at the byte that allows the largest fraction. Subnormal numbers are evaluated at
-        every byte.
+        In each sequence the magnitudes shrink relative to the scale: once all elements of a range are zero, elements of
+        later ranges are zero too. A domain with a table gives all pairs of magnitude and byte. FP32 gives classes: the
+        code of a normal number depends only on its fraction and on the distance between its exponent field and the
+        byte, so each distance is evaluated at the byte that allows the largest fraction. Subnormal numbers are
+        evaluated at every byte.
         """
         if self.table is not None:
             return (iter([ElementRange(byte, 0, last + 1)]) for byte, last in largest.items())
@@ -79,7 +79,7 @@ def _by_distance(largest: Mapping[int, int]) -> Iterator[ElementRange]:
             start = (distance + byte) * BINADE
             if BINADE <= start <= last:
                 choices.append(ElementRange(byte, start, min(last + 1, start + BINADE)))
-        if choices:  # the one with the most fractions; of several the scale nearest to 1
+        if choices:  # most fractions first, then the scale nearest to 1
             yield max(choices, key=lambda one: (one.stop - one.start, -abs(one.byte - 127)))
 
 
@@ -95,7 +95,7 @@ def _domain(source: FloatFormat) -> InputDomain:
 
 
 def common_domain(a: FloatFormat, b: FloatFormat) -> InputDomain:
-    """The numbers that both sources have. If one source contains the other, that is the domain of the narrower one.
+    """The numbers that both sources have. If one source contains the other, these are the numbers of the narrower one.
 
     >>> from mxcast.spec import BF16, FP16
     >>> common_domain(FP32, BF16).name, common_domain(FP16, BF16).name, common_domain(FP16, BF16).size

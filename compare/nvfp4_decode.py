@@ -1,21 +1,21 @@
-"""Where two decoders under two levels of scales differ: on every pair of a scale byte and a code, in many tensors.
+"""Comparison of two decoders of NVFP4 on every pair of a scale byte and a code, in many tensors.
 
-A tensor is one of a largest magnitude a, of which each side has the tensor scale of its convention: a, a / C or C / a,
-rounded to FP32. The fractions of a are those of BF16, in one binade, as long as nothing is subnormal or overflows; to
-these come zero, subnormal numbers, the smallest and largest numbers, Inf and NaN.
+A tensor has a largest magnitude a. The convention of each side gives its tensor scale: a, a / C or C / a, rounded to
+FP32. The magnitudes a are the BF16 numbers of one binade, and zero, subnormal numbers, the smallest and largest
+numbers, Inf and NaN.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..models.arrays.source import DTYPES
 from ..models.fast.nvfp4_decode import decode_blocks
 from ..spec import Convention, Nvfp4Decode
-from .certificate import ElementFinding
+from .certificate import ElementCertificate, ElementFinding, require_same
 from .decode import DecodedPair, findings
 
 BINADE = range(0x3F800000, 0x40000000, 1 << 16)
@@ -27,55 +27,31 @@ STORED: dict[Convention, Callable[[np.ndarray, np.float32], np.ndarray]] = {
     Convention.MULTIPLIER: lambda a, c: a / c,
     Convention.DIVISOR: lambda a, c: c / a,
 }
-"""The tensor scale of a tensor, by its convention, of the largest magnitude and C."""
+"""The tensor scale from the largest magnitude and C, by convention."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nvfp4DecodeFinding:
-    """How many results differ from one cause, and the first of them with the tensor scales of both sides."""
+class Nvfp4DecodeFinding(ElementFinding[DecodedPair]):
+    """The largest magnitude of the tensor and the tensor scales of both sides belong to the first difference."""
 
-    differing: int
     amax: int
     tensor_scales: tuple[int, int]
-    first: DecodedPair
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nvfp4DecodeCertificate:
-    """What is equal and what is not, of all pairs of a scale byte and a code in ``tensors`` tensors."""
+class Nvfp4DecodeCertificate(ElementCertificate[Nvfp4Decode, Nvfp4DecodeFinding]):
+    """The comparison of two decoders over all pairs of a scale byte and a code, in ``tensors`` tensors."""
 
-    a: Nvfp4Decode
-    b: Nvfp4Decode
     tensors: int
-    compared: int
-    causes: Mapping[str, Nvfp4DecodeFinding]
-    """By the name of a cause (`compare_decode.CAUSES`)."""
 
-    @property
-    def differing(self) -> int:
-        return sum(finding.differing for finding in self.causes.values())
-
-    @property
-    def equal(self) -> bool:
-        return not self.causes
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "a": self.a.to_dict(),
-            "b": self.b.to_dict(),
-            "tensors": self.tensors,
-            "compared": self.compared,
-            "differing": self.differing,
-            "equal": self.equal,
-            "causes": {cause: asdict(finding) for cause, finding in self.causes.items()},
-        }
+    def results(self) -> dict[str, object]:
+        return {"tensors": self.tensors, **super().results()}
 
 
 def compare_nvfp4_decoders(a: Nvfp4Decode, b: Nvfp4Decode) -> Nvfp4DecodeCertificate:
     """Compare two decoders of the same formats, each with the tensor scale of its own convention.
 
-    Raises ValueError for other elements, scales or destinations on the two sides, and where one side alone has no
-    tensor scale.
+    Raises ValueError if the elements, scales or destinations differ, and if only one side has a tensor scale.
 
     >>> from mxcast.spec import nvfp4_decoding
     >>> sides = (nvfp4_decoding("nvfp4", profile, destination="fp32") for profile in ("nvfp4_te", "nvfp4_ao"))
@@ -83,15 +59,11 @@ def compare_nvfp4_decoders(a: Nvfp4Decode, b: Nvfp4Decode) -> Nvfp4DecodeCertifi
     >>> found.compared, sorted(found.causes)
     (565248, ['inf', 'nan', 'nan_bits', 'value', 'zero'])
     """
-    for what, one, other in (
-        ("element", a.block.element, b.block.element),
-        ("scale format", a.block.scale, b.block.scale),
-        ("destination", a.destination, b.destination),
-    ):
-        if one != other:
-            raise ValueError(f"both sides must have the same {what}, not {one.name} and {other.name}")
+    require_same("element", a.block.element.name, b.block.element.name)
+    require_same("scale format", a.block.scale.name, b.block.scale.name)
+    require_same("destination", a.destination.name, b.destination.name)
     if (a.convention is Convention.NONE) != (b.convention is Convention.NONE):
-        raise ValueError("one side has a tensor scale and the other has none: their numbers are not those of a tensor")
+        raise ValueError("both sides must have a tensor scale, or neither")
     amaxes = [0x3F800000] if a.convention is Convention.NONE else [*BINADE, *EDGES]
     causes: dict[str, Nvfp4DecodeFinding] = {}
     compared = 0
@@ -105,7 +77,7 @@ def compare_nvfp4_decoders(a: Nvfp4Decode, b: Nvfp4Decode) -> Nvfp4DecodeCertifi
 
 
 def _tensor_scale(rules: Nvfp4Decode, amax: int) -> int:
-    """The pattern of the tensor scale of a largest magnitude."""
+    """The pattern of the tensor scale for a largest magnitude."""
     if rules.convention is Convention.NONE:
         return amax
     c = np.float32(rules.scale_max * int(rules.block.element.max_value))
@@ -128,10 +100,5 @@ def _joined(
     known: Nvfp4DecodeFinding | None, found: ElementFinding[DecodedPair], amax: int, scales: tuple[int, int]
 ) -> Nvfp4DecodeFinding:
     if known is None:
-        return Nvfp4DecodeFinding(differing=found.differing, amax=amax, tensor_scales=scales, first=found.first)
-    return Nvfp4DecodeFinding(
-        differing=known.differing + found.differing,
-        amax=known.amax,
-        tensor_scales=known.tensor_scales,
-        first=known.first,
-    )
+        return Nvfp4DecodeFinding(differing=found.differing, first=found.first, amax=amax, tensor_scales=scales)
+    return replace(known, differing=known.differing + found.differing)

@@ -1,9 +1,9 @@
-"""Where two ways of encoding by two levels of scales differ: on every pair of BF16 numbers, and on chosen FP32 blocks.
+"""Comparison of two encoders to NVFP4 on every pair of BF16 numbers, and on chosen FP32 blocks.
 
-Scales and elements depend on the largest magnitudes a of the tensor and b of the block through their fractions and the
-distance of their binades, as long as nothing is subnormal or overflows. So a lies in one binade, and b in the 17 from
-there on down: blocks of b and zeros give every scale. Elements then depend on a, the scale and the number x; they are
-compared where the scales are the same, on every BF16 number x not above b that does not become 0 anyway.
+Unless a number is subnormal or overflows, scales and elements depend on the largest magnitudes a of the tensor and b of
+the block through their fractions and the distance of their binades alone. So a lies in one binade and b in the 17
+binades from there down. Blocks of b and zeros cover every scale. Elements depend on a, the scale and the number x. They
+are compared under equal scales, on every BF16 number x up to b that can become an element above 0.
 """
 
 from __future__ import annotations
@@ -15,31 +15,32 @@ import numpy as np
 
 from ..models.arrays.source import require_subnormals
 from ..models.fast.nvfp4_encode import encode_blocks, tensor_constants
-from ..spec import Nvfp4Encode, Rounding
+from ..spec import Nvfp4Encode
+from .certificate import Comparison, require_no_random_bits
 
 COMPARED = {
     "scales": "pairs of BF16 numbers a and b",
-    "elements": "BF16 numbers under a scale that both have",
+    "elements": "BF16 numbers under the same scale",
     "edges": "blocks with zeros, Inf, NaN and subnormal numbers",
     "samples": "random FP32 blocks",
 }
-"""What is compared, by the name of its finding."""
+"""The inputs of each finding in words."""
 
 BINADES = 17
-"""Of b, from that of a on down."""
+"""Binades of b, from the binade of a down."""
 ELEMENT_BINADES = 8
-"""Of x, from that of b on down: below, x is less than a quarter of the smallest element."""
+"""Binades of x, from the binade of b down; below, x is less than a quarter of the smallest element."""
 SAMPLES = 100_000
 """Random FP32 blocks."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Nvfp4Witness:
-    """A block that two sides encode differently."""
+    """A block with different results."""
 
     tensor_amax: float
     values: str
-    """FP32 patterns, as `mxcast explain --values` takes them."""
+    """FP32 patterns, as `mxcast explain --values` reads them."""
     scales: tuple[int, int]
     codes: tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -54,7 +55,7 @@ class Nvfp4Witness:
 
 @dataclass(frozen=True, kw_only=True)
 class Nvfp4Finding:
-    """What was compared, on how much of it the two sides differ, and the first that differs."""
+    """Number of compared cases and of differences, and the first difference."""
 
     compared: int
     differing: int
@@ -65,32 +66,24 @@ class Nvfp4Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nvfp4Certificate:
-    """The findings, by what was compared: ``scales`` and ``elements`` on BF16 numbers, ``edges`` and ``samples`` on
-    FP32 blocks.
-    """
+class Nvfp4Certificate(Comparison[Nvfp4Encode]):
+    """The comparison of two encoders to NVFP4."""
 
-    a: Nvfp4Encode
-    b: Nvfp4Encode
     findings: dict[str, Nvfp4Finding]
+    """By the names in `COMPARED`."""
 
     @property
     def equal(self) -> bool:
         return not any(finding.differing for finding in self.findings.values())
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "a": self.a.to_dict(),
-            "b": self.b.to_dict(),
-            "equal": self.equal,
-            "findings": {name: finding.to_dict() for name, finding in self.findings.items()},
-        }
+    def results(self) -> dict[str, object]:
+        return {"findings": {name: finding.to_dict() for name, finding in self.findings.items()}}
 
 
 def compare_nvfp4(a: Nvfp4Encode, b: Nvfp4Encode, seed: int = 0) -> Nvfp4Certificate:
-    """Compare two operations on every pair of BF16 numbers, on edge cases, and on random FP32 blocks of a seed.
+    """Compare two encoders on every pair of BF16 numbers, on edge cases, and on random FP32 blocks from a seed.
 
-    Raises ValueError for operations on other block formats, and under stochastic rounding.
+    Raises ValueError for other block formats than one with blocks of 16, and for stochastic rounding.
 
     >>> from mxcast.spec import nvfp4_encoding
     >>> found = compare_nvfp4(nvfp4_encoding("nvfp4", "nvfp4_te"), nvfp4_encoding("nvfp4", "nvfp4_paper"))
@@ -99,9 +92,10 @@ def compare_nvfp4(a: Nvfp4Encode, b: Nvfp4Encode, seed: int = 0) -> Nvfp4Certifi
     """
     require_subnormals()
     if (a.block.name, a.block.shape) != (b.block.name, b.block.shape) or a.block.shape != (16,):
-        raise ValueError(f"two operations on blocks of 16 are compared, not {a.block.name} with {b.block.name}")
-    if Rounding.SR in (a.rounding, b.rounding):
-        raise ValueError("rounding by random bits is not compared")
+        raise ValueError(
+            f"both sides must have the same block format with blocks of 16, not {a.block.name} and {b.block.name}"
+        )
+    require_no_random_bits(a, b)
     scales, elements = _bf16(a, b)
     return Nvfp4Certificate(
         a=a,
@@ -116,7 +110,7 @@ def compare_nvfp4(a: Nvfp4Encode, b: Nvfp4Encode, seed: int = 0) -> Nvfp4Certifi
 
 
 class _Compared:
-    """What both sides make of blocks (n, 16) of float32, each in a tensor of its own largest magnitude (n,)."""
+    """The results of both sides for blocks (n, 16) of float32, each in a tensor with its own largest magnitude (n,)."""
 
     def __init__(self, a: Nvfp4Encode, b: Nvfp4Encode, x: np.ndarray, maxima: np.ndarray) -> None:
         self.x, self.maxima = x, maxima
@@ -142,7 +136,7 @@ def _encoded(rules: Nvfp4Encode, x: np.ndarray, maxima: np.ndarray) -> tuple[np.
 
 
 def _finding(parts: list[_Compared], *, whole: bool) -> Nvfp4Finding:
-    """Of blocks that differ in the scale or, if ``whole``, in any code."""
+    """The finding on blocks that differ in the scale or, if ``whole``, in any code."""
     differ = [part.scales_differ | (part.codes_differ.any(axis=1) & whole) for part in parts]
     first = next((part.witness(int(np.argmax(d))) for part, d in zip(parts, differ) if d.any()), None)
     return Nvfp4Finding(
@@ -151,7 +145,7 @@ def _finding(parts: list[_Compared], *, whole: bool) -> Nvfp4Finding:
 
 
 def _bf16(a: Nvfp4Encode, b: Nvfp4Encode) -> tuple[Nvfp4Finding, Nvfp4Finding]:
-    """Findings on scales and on elements, one fraction of the tensor's largest magnitude after another."""
+    """Findings on scales and on elements, for one fraction of a after another."""
     pairs, compared, differing, first = [], 0, 0, None
     for maximum in _binades(127, 1):
         largest = _binades(127, BINADES)
@@ -176,13 +170,13 @@ def _bf16(a: Nvfp4Encode, b: Nvfp4Encode) -> tuple[Nvfp4Finding, Nvfp4Finding]:
 
 
 def _binades(field: int, count: int) -> np.ndarray:
-    """All BF16 numbers of some binades, the one of an exponent field first: float32."""
+    """All BF16 numbers of ``count`` binades, from an exponent field down: float32."""
     fields = np.arange(field, field - count, -1)[:, None]
     return (((fields << 7) | np.arange(128)) << 16).astype(np.uint32).view(np.float32).reshape(-1)
 
 
 def _elements(pair: _Compared, largest: np.ndarray) -> np.ndarray:
-    """Of every scale that both sides give, blocks (n, 16) of the largest b that has it and 15 numbers x each."""
+    """Blocks (n, 16) for every scale on which both sides agree: the largest b with this scale, and 15 numbers x."""
     scales = np.where(pair.scales_differ, 0xFF, pair.scales[0])
     parts = []
     for scale in np.unique(scales[scales != 0xFF]):
@@ -218,7 +212,7 @@ def _edges() -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def _samples(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Random blocks within some binades of the largest magnitude of their tensor, which is that of another block."""
+    """Random blocks, in tensors whose largest magnitude is up to six binades above theirs."""
     random = np.random.default_rng(seed)
     x = random.normal(size=(SAMPLES, 16)).astype(np.float32)
     scales = np.exp2(random.uniform(0, 6, SAMPLES)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Functions of consecutive integers, evaluated everywhere and kept as a run-length encoding of their results."""
+"""Run-length encodings of functions of consecutive integers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class RunLengthEncoding:
-    """Results of a function for the integers from its start up to ``stop``.
+    """Results of a function for consecutive integers up to ``stop``.
 
-    Run i begins at ``starts[i]`` (k,) and has the results ``values[:, i]`` (w, k).
+    Run i begins at ``starts[i]`` (k,) and its results are ``values[:, i]`` (w, k).
     """
 
     starts: np.ndarray
@@ -33,8 +33,8 @@ def run_length_encoded(
 ) -> RunLengthEncoding:
     """Evaluate every integer from ``start`` up to ``stop``, ``chunk`` at a time.
 
-    ``evaluate(i, j)`` gives the results for i up to j, (w, j - i): one column an integer. Nothing is assumed about
-    them; equal neighbours only save memory.
+    ``evaluate(i, j)`` gives the results for i up to j, (w, j - i), one column for each integer. Equal neighbours
+    save memory; otherwise the results are arbitrary.
     """
     starts, values = [], []
     last: np.ndarray | None = None
@@ -52,7 +52,7 @@ def run_length_encoded(
 def merged(
     a: RunLengthEncoding, b: RunLengthEncoding, stop: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Both functions up to ``stop``, cut where either changes; they must begin at the same integer.
+    """Both functions up to ``stop``, cut at each change of either; they must begin at the same integer.
 
     Returns starts and ends (k,) of the segments, and the results of each function on them, (w, k).
 

@@ -97,7 +97,7 @@ def test_every_convention_has_a_tensor_scale():
 
 def test_what_cannot_be_compared():
     te = nvfp4_decoding("nvfp4", "nvfp4_te")
-    with pytest.raises(ValueError, match="one side has a tensor scale and the other has none"):
+    with pytest.raises(ValueError, match="both sides must have a tensor scale, or neither"):
         compare_nvfp4_decoders(te, te.replace(convention="none"))
     with pytest.raises(ValueError, match="the same destination, not fp32 and bf16"):
         compare_nvfp4_decoders(te.replace(destination="fp32"), te.replace(destination="bf16"))

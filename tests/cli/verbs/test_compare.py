@@ -98,8 +98,8 @@ def test_results_are_kept_until_forced(passes, monkeypatch):
         (("ocp", "te", "--format", "e4m4m"), "unknown format 'e4m4m': did you mean 'e4m3'?"),
         (
             ("ocp:rounding=sr", "ocp"),
-            "stochastic rounding (sr) cannot be compared, because its codes depend on random bits: "
-            "compare scale rules and specials under another rounding",
+            "stochastic rounding (sr) cannot be compared, because its results depend on random bits: choose another "
+            "rounding",
         ),
         (
             ("ocp:block_size=16", "ocp", "--format", "e4m3"),
