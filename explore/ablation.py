@@ -29,8 +29,8 @@ CLAUSES: tuple[tuple[str, str, str, str], ...] = (
 
 RULES = tuple(dict.fromkeys(field for _, field, _, _ in CLAUSES))
 EQUAL = tuple(key for key in TEXTS if key not in (*RULES, "profile", "random_bits"))
-"""What two points of an entry have in common, beside the other rules. A table quantizer has no random bits, so that its
-entries for those are against points of the other quantizer.
+"""Keys that the two points of an entry share, with the rules outside the clause. A table quantizer takes no random
+bits, so its entries for stochastic rounding compare with points of the other quantizer.
 """
 
 
@@ -46,17 +46,16 @@ class Entry:
     """How both are built: amax, quantizer, structure."""
     registered_after: str
     random_bits: int
-    """Of the one with the clause."""
+    """Random bits of the point with the clause."""
     clause: str
     without: str
     with_: str
     luts: int
     percent: float
-    """Of the LUTs without it."""
+    """LUTs of the clause in per cent of the LUTs without it."""
     levels: int
     sqnr_db: float | None
-    """Over the tensors that count; None where not the same numbers are lost, so that the two are of different numbers.
-    """
+    """Difference in dB over the tensors that count; None if the two points lose different numbers."""
     most_db: float | None
     """On the tensor where it buys most, or loses most."""
     most_on: str | None

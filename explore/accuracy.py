@@ -1,4 +1,4 @@
-"""What an operation loses on tensors: figures of the golden model, kept by content."""
+"""Errors of an operation on tensors: figures of the golden model, cached by content."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ from ..spec import BF16, FP32, Cast, Decode, Encode, FloatFormat, Nvfp4Encode, O
 from .tensors import Tensor
 
 CHUNK = 1 << 18
-"""Numbers at a time."""
+"""Numbers per chunk."""
 SEED = 1
-"""Of the random bits of stochastic rounding."""
+"""Seed of the random bits of stochastic rounding."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
-    """Of encoders and casts against the numbers of the tensor, whatever source they are cut to; of decoders, and of
-    casts back to numbers, against the exact values of the codes that the rules of OCP make of these numbers. Shares are
-    of the finite numbers that are not zero; a figure that has no meaning is None. Numbers that are ``lost`` are in that
-    figure and in no other.
+    """Figures of error.
+
+    Encoders and casts are compared with the numbers of the tensor, before they are cut to the source. Decoders and
+    casts back to numbers are compared with the exact values of codes, which the rules of OCP encode from these numbers.
+    Shares refer to the finite numbers that are not zero. A figure without a meaning is None. Numbers that are ``lost``
+    count in that figure only.
     """
 
     sqnr_db: float | None
@@ -58,7 +60,7 @@ class Loss:
 
 @dataclass(frozen=True, kw_only=True)
 class Sums:
-    """What figures are made of; those of two parts add up with ``+``."""
+    """Sums from which figures are computed. ``+`` adds the sums of two parts."""
 
     numbers: int = 0
     signal: float = 0.0
@@ -92,7 +94,7 @@ class Sums:
 
 
 def loss(rules: Operation, tensors: Sequence[Tensor]) -> tuple[Loss, dict[str, Loss]]:
-    """The figures over the tensors that count, and those of each by its name. Tensors are converted along their last
+    """Figures over the tensors that count, and figures of each tensor by name. Tensors are converted along their last
     axis.
     """
 

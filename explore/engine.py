@@ -41,7 +41,7 @@ OF_PLACED = ("fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz", "pnr_luts", "pnr
 """Figures that place and route gives."""
 Tell = Callable[[Progress], None]
 Proved = Callable[[str], str]
-"""What is on record of a proof, by the fingerprint of the Verilog."""
+"""Outcome of a recorded proof, by the fingerprint of the Verilog."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +91,10 @@ def explore(
     tensors : arrays by name, in place of the weights and distributions that ship with the package
     jobs : how many processes work at a time
     scheduler : address of a Dask scheduler, whose workers work instead
-    force : ask again, whatever is kept
-    cached : ask nothing; what is not on record is left out
-    proved : gives what is on record of a proof (`mxcast.proof.recorded`), by the fingerprint of the Verilog
-    progress : is called with the `Progress` of the sweep
+    force : ignore cached results
+    cached : use recorded results only; points without one are left out
+    proved : returns the outcome of a recorded proof (`mxcast.proof.recorded`) for the fingerprint of the Verilog
+    progress : called with the `Progress` of the sweep
     lists : replace the values of the sweep's keys, one value or a list each: ``format="e4m3,e5m2"`` is one converter
         with two formats, ``format=["e4m3", "e5m2"]`` are two converters
 
@@ -194,7 +194,7 @@ def exploration(
 def _answered(
     points: Sequence[Point], workers: int, scheduler: str | None, force: bool, progress: Tell
 ) -> tuple[dict[str, jobs.Outcome], Progress]:
-    """The outcome of each point by its id, without workers of those on record; and what was told last."""
+    """Outcomes by the id of the point, from the record only if ``workers`` is 0, and the last `Progress`."""
     kept = {} if force and workers else jobs.on_record(points, max(workers, 1))
     found = {id: jobs.Outcome(result=result) for id, result in kept.items()}
     cached, waiting = len(found), [point for point in points if workers and point.id not in found]
@@ -238,7 +238,7 @@ def _row(point: Point, outcome: jobs.Outcome, tensors: Sequence[Tensor], proved:
                 blocks * sum(port.width for port in numerics.ports if port.role is Role.NUMBERS) / 8 / 1e9, 3
             ),
         }
-    if not point.config.alternatives:  # which one would lose what is no figure of the whole
+    if not point.config.alternatives:  # each mode has errors of its own
         total, each = loss(numerics, tensors)
         cost |= {**total.to_dict(), "accuracy": {name: one.to_dict() for name, one in each.items()}}
     return Explored(**said, **cost, status="done", proof="not asked" if proved is None else proved(cost["verilog"]))

@@ -28,12 +28,12 @@ from ..synth.yosys import yosys_version
 from .points import Point
 
 LOG_LINES = 20
-"""Of what the tools of a failed job said last."""
+"""Lines from the end of the log of a failed job."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of a job: its result, or one sentence and the end of the log."""
+    """Outcome of a job: its result, or one sentence and the end of the log."""
 
     result: dict | None = None
     error: str | None = None
@@ -81,9 +81,7 @@ def key(point: Point) -> str:
 
 
 def kept(point: Point) -> dict | None:
-    """The result that is on record, if there is one and it is whole. There is none for a converter that cannot be
-    emitted.
-    """
+    """The recorded result, or None if it is missing or damaged, or if the converter cannot be emitted."""
     try:
         found = kept_json(KIND, key(point))
     except ToolError:  # which the job of this point will say
@@ -116,7 +114,7 @@ def run(point: Point, force: bool = False) -> dict:
 
 
 def measured(point: Point, force: bool = False) -> dict:
-    """The figures of a point, without those of place and route where it has no seeds."""
+    """Figures of a point; figures of place and route only if it has seeds."""
     whole = synth(point.config, point.target, stages=False, force=force).whole
     result = {"verilog": emitted(point.config), "whole": whole.to_dict()}
     if point.seeds:

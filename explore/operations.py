@@ -1,4 +1,4 @@
-"""What sweeps ask of every operation: which keys it has, and which values these take."""
+"""Keys of sweeps for each operation, and their values."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def _scalar(name: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Explorable:
-    """Keys of a sweep, beside those that every operation has, by what their values are."""
+    """Keys of a sweep that only some operations have, by the kind of their values."""
 
     sweep: str
-    """The sweep that is meant unless one is named."""
+    """Name of the default sweep."""
     objectives: tuple[str, ...]
-    """What the Pareto front is made of, unless something else is asked for."""
+    """Default objectives of the Pareto front."""
     rules: Mapping[str, type[Rule]]
     choices: Mapping[str, type[Rule]] = field(default_factory=dict)
-    """Of the hardware."""
+    """Choices of the hardware by key."""
     numbers: tuple[str, ...]
     texts: Mapping[str, Callable[[str], object]]
-    """Keys of other texts, and what raises ValueError for a wrong one."""
+    """Keys of other texts, with a function that raises ValueError for a wrong one."""
     usual: Mapping[str, str] = field(default_factory=dict)
-    """Values of keys that every operation has, where they are not those of MX formats."""
+    """Default values of common keys, if they differ from the ones of MX formats."""
 
     @property
     def keys(self) -> tuple[str, ...]:

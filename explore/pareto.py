@@ -37,7 +37,7 @@ def staircase(points: Iterable[tuple[float, float]], better: int = 1) -> list[tu
 
 
 def _undominated(costs: Iterable[tuple[float, ...]]) -> set[tuple[float, ...]]:
-    """Those of which no other is as small in all figures."""
+    """The costs that no other cost dominates: no other is as small in all figures."""
     costs = set(costs)
     return {cost for cost in costs if not any(_dominates(other, cost) for other in costs)}
 

@@ -18,7 +18,7 @@ from .operations import OPERATIONS
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """What is measured: hardware, mapped to a target, and placed and routed with ``seeds`` seeds, or with none."""
+    """One design to measure: hardware, mapped to a target, and placed and routed with ``seeds`` seeds if not 0."""
 
     config: HardwareConfig
     target: str
@@ -38,7 +38,7 @@ class Point:
 
     @property
     def flags(self) -> list[str]:
-        """The format, and the options of the command that mean this hardware beside its target."""
+        """The format, and the options of the command for this hardware, without its target."""
         config = self.config
         if not isinstance(config, ConverterConfig):
             return shlex.split(command_line(config, TARGETS[self.target].optimized_as))
@@ -115,7 +115,7 @@ class Explored:
     """``done`` or ``failed``."""
     operation: str = "encode"
     destination: str | None = None
-    """Of decoders and casts. What follows is of those operations that have it."""
+    """Destination of decoders and casts. The next fields are None for operations that lack the rule."""
     scale_rule: str | None = None
     rounding: str | None = None
     specials: str | None = None
@@ -163,7 +163,7 @@ class Explored:
     gbytes_per_s: float | None = None
     """Numbers that enter an encoder or a cast, or leave a decoder; 10^9 bytes a second."""
     accuracy: dict[str, dict[str, float | None]] | None = None
-    """Figures of each tensor by its name: those of `accuracy.Loss`."""
+    """Figures of `accuracy.Loss` of each tensor, by name."""
     sqnr_db: float | None = None
     max_relative_error: float | None = None
     saturated: float | None = None
@@ -172,7 +172,7 @@ class Explored:
     mean_bias: float | None = None
     differing: float | None = None
     proof: str | None = "not asked"
-    """What is on record of a proof of this Verilog; never assumed, and None of a failed point."""
+    """Outcome of a recorded proof of this very Verilog; None for a failed point."""
     pareto: bool = False
     """No other point of its target is as good in every objective and better in one."""
     emit: str = ""

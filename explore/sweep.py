@@ -36,7 +36,7 @@ from .operations import OPERATIONS
 from .points import Point, checked_column
 
 USUAL: dict[str, Any] = {"target": "xcu", "format": "e4m3", "profile": "ocp", "seeds": 0}
-"""Keys beside those of an operation and of its hardware, and what a point has without them."""
+"""Keys that every sweep has, and their default values."""
 CONSTRAINTS = ("latency", "frequency_mhz")
 """Registers by what is wanted of them; where they go is chosen by the delays of the target, or of an ECP5 where none
 are known.
@@ -118,10 +118,10 @@ class Sweep:
     grids: tuple[Grid, ...]
     operation: str = Encode.name
     objectives: tuple[str, ...] = ()
-    """What the Pareto front is made of; what is usual for the operation unless given."""
+    """Objectives of the Pareto front; by default the ones of the operation."""
     description: str = ""
     usual: Grid = field(default_factory=dict)
-    """What a grid without the key has."""
+    """Values of keys that a grid lacks."""
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -228,7 +228,7 @@ def _values(value: object) -> tuple:
 
 
 def _check(operation: str, key: str, values: tuple) -> None:
-    """That each of these values is one by itself, whatever stands beside it."""
+    """Check each value on its own, without the other keys. Raises ValueError and TypeError."""
     of = OPERATIONS[operation]
     if key not in keys_of(operation):
         raise ValueError(unknown_name("key of a sweep", key, keys_of(operation), all_known=True))

@@ -15,9 +15,9 @@ from ..models.arrays.source import as_numbers
 from ..spec import FP32
 
 SEED = 1
-"""Of the distributions."""
+"""Seed of the distributions."""
 COUNT = 1 << 18
-"""Numbers of each."""
+"""Numbers of each distribution."""
 ADVICE = "pip install '.[files]' in a checkout of mxcast"
 
 
@@ -41,7 +41,7 @@ class Tensor:
 
     @cached_property
     def sha256(self) -> str:
-        """Of its bytes, in the order of its last axis."""
+        """SHA-256 of its bytes, with the last axis contiguous."""
         return hashlib.sha256(np.ascontiguousarray(self.values).tobytes()).hexdigest()
 
     def to_dict(self) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The columns of a report: what stands above them, how their figures are printed, and what they mean."""
+"""Columns of a report: headings, formats of figures, and meanings."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Column:
-    """A column of figures: its key in a row, its heading, what it means, how a figure is printed, and which figures are
-    better.
-    """
+    """A column of figures: its key in a row, heading, meaning, format, and direction of improvement."""
 
     key: str
     name: str
     meaning: str
     form: str = ",.0f"
     factor: float = 1
-    """From the unit of the row to that of the heading."""
+    """Factor from the unit of the row to the unit of the heading."""
     better: int = -1
     """-1 less, 1 more, 0 neither."""
     is_further: bool = False
@@ -36,11 +34,11 @@ class Text:
     key: str
     name: str
     rank: int | None = None
-    """What a colour or a marker may stand for, best first; None of a column that they never stand for."""
+    """Rank among the columns that a colour or marker can show, best first; None if it cannot."""
     named: bool = False
     """Its values say little without the heading."""
     built: bool = False
-    """Two entries of the ablation may differ by it, beside their clause."""
+    """Whether entries of the ablation with the same clause can differ in it."""
 
 
 COLUMNS_OF_TEXT = (
@@ -79,7 +77,7 @@ COLUMNS_OF_TEXT = (
 TEXTS = {column.key: column.name for column in COLUMNS_OF_TEXT}
 """Headings by key."""
 GROUPS = tuple(column.key for column in sorted(COLUMNS_OF_TEXT, key=lambda c: c.rank or 0) if column.rank is not None)
-"""What a colour or a marker may stand for, best first."""
+"""Columns that a colour or a marker can show, best first."""
 NAMED = {column.key for column in COLUMNS_OF_TEXT if column.named}
 BUILT = [column.key for column in COLUMNS_OF_TEXT if column.built]
 
@@ -149,7 +147,7 @@ FIGURES = (
     Column(
         "mean_bias",
         "Mean bias",
-        "Of magnitudes, (Σ|y| − Σ|x|) / Σ|x|: above 0 where numbers have become larger.",
+        "Bias of magnitudes, (Σ|y| − Σ|x|) / Σ|x|: above 0 if numbers have become larger.",
         ".3g",
         better=0,
         is_further=True,
@@ -166,7 +164,7 @@ def varies(rows: Sequence[dict], key: str) -> bool:
 
 
 def known_figures(rows: Sequence[dict]) -> list[Column]:
-    """The figures that some row has; that of lost numbers only where any are."""
+    """Columns with a figure in some row; the one of lost numbers only if numbers are lost."""
     return [
         column
         for column in FIGURES

@@ -48,7 +48,7 @@ def _drawn(found: Exploration) -> bool:
 
 
 def _remarks(found: Exploration, placed: bool) -> Iterator[str]:
-    """What biases the figures, as far as it applies."""
+    """Remarks on how far the figures can be trusted, as far as they apply."""
     yield (
         "LUTs, carries and levels are Yosys' after mapping: of whole converters, flattened. They move by a few per "
         "cent with the "
@@ -69,13 +69,13 @@ def _remarks(found: Exploration, placed: bool) -> Iterator[str]:
         yield "Blocks a second are one for each cycle at the median Fmax."
     else:
         yield "Nothing was placed and routed: delays are sums over cells without wires."
-    apart = "; those of distributions stand by themselves" if _drawn(found) else ""
+    apart = "; distributions have figures of their own" if _drawn(found) else ""
     yield f"Figures of accuracy are the golden model's, over the tensors named here{apart}."
     if any(row.accuracy is None for row in found.rows if row.status == "done"):
         yield (
             "A converter with several modes (formats or scale rules that are chosen at run time) has no figures of "
             "accuracy, and so no place on "
-            "a front of them: each mode has its own, which are those of the same converter without the others."
+            "a front of them. Each mode has the figures of the same converter without the other modes."
         )
     if len({row.source for row in found.rows}) > 1:
         yield (
@@ -87,7 +87,7 @@ def _remarks(found: Exploration, placed: bool) -> Iterator[str]:
     yield (
         "The column verilog of the CSV and JSON files is a SHA-256 of that Verilog without its header, with the top "
         "module renamed to "
-        "converter; it is not that of the emitted file."
+        "converter, so it differs from the SHA-256 of the emitted file."
     )
 
 

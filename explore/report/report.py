@@ -40,7 +40,7 @@ FIRST = ("profile", "scale_rule")
 
 
 BUILT_AS = {key: TEXTS[key] for key in BUILT[:-1]} | {"build": "Built as"} | {key: TEXTS[key] for key in BUILT[-1:]}
-"""What two entries of the ablation may differ by beside their clause; shown where they do."""
+"""Columns in which entries of the ablation with the same clause can differ; shown if they do."""
 ABLATION = {
     "target": "Target",
     "format": "Format",
@@ -73,7 +73,7 @@ def report(
     """The page: same arguments, same text.
 
     ``rows`` are the points of a sweep, ``ablation`` the differences that single clauses make, and ``method`` heading ->
-    text, list or table (``sweep`` and ``objectives`` stand in the lead). Points that failed are listed apart, with
+    text, list or table (``sweep`` and ``objectives`` come first). Points that failed are listed apart, with
     their logs. So many points are ``missing``, and ``left_out`` is how many combinations cannot be built, by the
     reason.
     """
@@ -182,7 +182,7 @@ def _legend(rows: list[dict]) -> str:
 
 
 def _same(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -> str:
-    """What is left out of the table, as a sentence."""
+    """A sentence with the columns that are the same in all rows."""
     if not rows:
         return ""
     same = [
@@ -248,9 +248,7 @@ def _log(text: str | None) -> str:
 
 
 def _json(rows: list[dict], figures: Sequence[Column], tensors: Sequence[str]) -> str:
-    """What the page's script draws: axes with their figures, values to filter by, and commands; row by row as in the
-    table.
-    """
+    """Data for the page's script: axes with figures, values of filters, and commands, in the order of the table."""
     axes = [
         {
             "name": column.name,

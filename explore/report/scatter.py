@@ -1,6 +1,4 @@
-"""Points in a plane: what colour and marker stand for, the front of the points shown, ticks, and the scatter as
-an SVG.
-"""
+"""Scatter of points as an SVG: columns of colour and marker, the front of the points shown, and ticks."""
 
 from __future__ import annotations
 
@@ -57,7 +55,7 @@ LINES = 4
 
 WIDTH, HEIGHT = 860, 460
 LEFT, RIGHT, TOP, BOTTOM = 60, 18, 34, 46
-"""Of the drawing without JavaScript, in units of the SVG; report.html draws with the same margins."""
+"""Size and margins of the drawing without JavaScript, in units of the SVG; report.html has the same margins."""
 
 
 STEP, SPAN = 9, 45
@@ -84,7 +82,7 @@ def values(rows: Iterable[dict], key: str) -> list:
 
 
 def encoding(rows: Sequence[dict], keys: Sequence[str] = GROUPS) -> tuple[str | None, str | None]:
-    """The columns that colour and marker stand for, both the same where only one varies; None where none does.
+    """The columns that colour and marker show: the same column if only one varies, None if no column does.
 
     Colour is the first of ``keys`` that varies, with no more values than there are markers; the marker is the rounding
     if that varies, else the next column. Random bits that follow from the rounding tell no more than it does.

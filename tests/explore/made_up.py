@@ -24,7 +24,7 @@ def point(
     target: str = "xcu",
     **other: object,
 ) -> dict:
-    """One row; ``number`` makes its figures differ from those of others."""
+    """One row, with figures that depend on ``number``."""
     luts, sqnr = FORMATS[format]
     luts += (
         37 * RULES.index(rule)

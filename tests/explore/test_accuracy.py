@@ -27,7 +27,7 @@ def test_by_hand():
     """E2M1 with block 4: a largest magnitude of 8 has the scale 2; then 8 saturates at 6 x 2 = 12? No: 8 / 2 = 4, which
     is a code.
 
-    5.0 / 2 = 2.5 lies between 2 and 3, and goes to the even code 2, that is 4.0; 0.3 / 2 = 0.15 goes to 0; -1.5 / 2 =
+    5.0 / 2 = 2.5 lies between 2 and 3, and goes to the even code 2, that is 4.0. 0.3 / 2 = 0.15 goes to 0. -1.5 / 2 =
     -0.75 between 0.5 and 1 goes to the even code 1.0, that is -2.
     """
     x = np.array([8, 5, 0.3125, -1.5], np.float32)
@@ -103,7 +103,7 @@ def exact_values(block, chosen):
 
 
 def judged(pairs) -> Loss:
-    """The figures of numbers and what became of them, None what is no number, as fractions; in single numbers."""
+    """Figures of numbers and their results as fractions, number by number. None is not a number."""
     kept = [(before, after) for before, after, _ in pairs if after is not None]
     errors = [abs(after - before) for before, after in kept]
     signal, sizes = sum(before**2 for before, _ in kept), sum(abs(before) for before, _ in kept)
@@ -140,7 +140,7 @@ def number(code: int, format) -> Fraction | None:
     ],
 )
 def test_decoders_against_exact_arithmetic(name, profile, fields):
-    """Of the codes that the encoder of OCP makes: decoded by the exact definition, against exact products."""
+    """Codes of the encoder of OCP, decoded by the exact definition, against exact products."""
     rules, x = decoding(name, profile, block_size=8, **fields), np.random.default_rng(3).standard_normal((6, 8))
     x = (x * np.array([[1], [2.0**-126], [1e30], [3], [2.0**-17], [70000]])).astype(np.float32)
     encode, largest, pairs = numerics(rules.block), number(rules.destination.max_code, rules.destination), []
@@ -163,7 +163,7 @@ def test_decoders_against_exact_arithmetic(name, profile, fields):
     ],
 )
 def test_casts_against_exact_arithmetic(name, fields):
-    """Of the numbers, and of the way back of the codes that OCP's rules make of them."""
+    """Casts of the numbers, and casts of their OCP codes back to numbers."""
     rules = casting(name, **fields)
     x = (np.random.default_rng(3).standard_normal((3, 8)) * np.array([[1], [1e5], [2.0**-17]])).astype(np.float32)
     numbers, largest, pairs = (

@@ -94,7 +94,7 @@ def test_rows_have_the_figures_of_synth_and_of_the_model(kept):
 
 
 NONZERO = {"mxfp8_e5m2": 64, "mxfp4_e2m1": 63}
-"""Elements that are not zero, of the blocks below: 2^-16 is one of E5M2 beside 3, and none of E2M1."""
+"""Elements of the blocks below that are not zero: next to 3, 2^-16 is one in E5M2 and zero in E2M1."""
 
 
 def measured_by_nobody(points, *_):
@@ -107,7 +107,7 @@ def measured_by_nobody(points, *_):
 
 @pytest.mark.parametrize("operation", ["decode", "cast"])
 def test_decoders_and_casts(operation, cache, monkeypatch, tmp_path):
-    """The sweep of the guide, and one of casts: what they lose, their front, and the report."""
+    """The sweep of the guide and one of casts: errors, front, and report."""
     monkeypatch.setattr(jobs, "on_record", lambda points, workers: {})
     monkeypatch.setattr(jobs, "locally", measured_by_nobody)
     casts = 'operation = "cast"\nformat = ["e4m3", "e2m1"]\nrounding = ["rne", "rtz"]\n'
@@ -184,7 +184,7 @@ def test_a_job_that_is_killed_is_a_failed_point(cache, monkeypatch, tmp_path):
 
 
 def test_jobs_are_of_this_package(cache, monkeypatch, tmp_path):
-    """Whatever is called so in the folder where the command is given: a clone beside the installed package, for one."""
+    """A folder of this name where the command runs, such as a clone next to the installed package."""
     (tmp_path / "mxcast").mkdir()
     (tmp_path / "mxcast" / "__init__.py").write_text("raise ImportError('another package')")
     monkeypatch.chdir(tmp_path)
@@ -192,7 +192,7 @@ def test_jobs_are_of_this_package(cache, monkeypatch, tmp_path):
 
 
 def test_kill_in_the_middle(cache, new_cache, tmp_path):
-    """kill -9 after the first result; the second run computes the others only, and its files are those of a run in one
+    """kill -9 after the first result. The second run computes only the others, and writes the files of a run in one
     go.
     """
     sweep = SWEEP
@@ -330,7 +330,7 @@ def test_a_cluster_gives_the_same_and_survives_a_worker(kept, monkeypatch, new_c
 
 
 def test_a_worker_of_another_version_is_not_believed(cache, monkeypatch):
-    """It has the same cluster and another code: what it measures would be kept under our key."""
+    """It has the same cluster and other code, so its results would be cached under our key."""
     distributed = pytest.importorskip("distributed")
     from mxcast.explore import cluster
 
@@ -357,7 +357,7 @@ def test_a_scheduler_without_workers(cache, monkeypatch):
 
 
 HEEDS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-"""What a shell starts in the background ignores SIGINT, and so would the command."""
+"""A shell starts background commands with SIGINT ignored, which the command would inherit."""
 SLOWLY = (
     "from concurrent.futures import ThreadPoolExecutor as Pool; import time; submit = Pool.submit; "
     "Pool.submit = lambda *job: (submit(*job), time.sleep(5))[0]; "
@@ -398,9 +398,7 @@ if "jobs import main" in " ".join(sys.orig_argv):
 
 
 def test_an_interrupt_between_results_takes_the_jobs_along(cache, monkeypatch, tmp_path):
-    """It finds us where we tell how far we are, and not where we wait; what goes on beside us would do so for a
-    minute.
-    """
+    """It arrives in the report of progress, not in the wait for results. The other jobs would go on for a minute."""
     planted(
         monkeypatch,
         tmp_path,

@@ -1,4 +1,4 @@
-"""What an exploration leaves in a folder. The points failed, or have figures that are made up."""
+"""Files of an exploration. The points failed, or have made-up figures."""
 
 from __future__ import annotations
 
@@ -92,7 +92,8 @@ def remarks(exploration: Exploration) -> str:
 def test_distributions_are_mentioned_where_they_are_used(failed) -> None:
     assert method(found([failed]))["seeds"] == [] and "distributions" not in remarks(found([failed]))
     drawn = found([failed], tensors=[*OWN, DRAWN])
-    assert method(drawn)["seeds"] == ["distributions: 1"] and "distributions stand by themselves" in remarks(drawn)
+    assert method(drawn)["seeds"] == ["distributions: 1"]
+    assert "distributions have figures of their own" in remarks(drawn)
 
 
 def test_place_and_route_is_mentioned_where_it_was_done(done) -> None:

@@ -44,7 +44,7 @@ def test_the_points_are_those_of_the_sweep(path):
 
 
 def measured(value: object) -> object:
-    """A figure as a file keeps it, in which an infinite one is none."""
+    """A figure as a file keeps it: None if infinite."""
     if isinstance(value, dict):
         return {key: measured(one) for key, one in value.items() if measured(one) is not None}
     return None if value == math.inf else value

@@ -216,7 +216,7 @@ def test_names_that_are_no_files(name, tmp_path):
 
 
 def test_values_as_python_and_numpy_have_them():
-    """One value stands for a list of one; whole numbers of NumPy, ranges and generators are taken."""
+    """One value is read as a list of one. Whole numbers of NumPy, ranges and generators are accepted."""
     one = Sweep(name="s", grids=({"format": "e2m1", "block_size": np.int64(4)},))
     assert one.grids == ({"format": ("e2m1",), "block_size": (4,)},) and type(one.grids[0]["block_size"][0]) is int
     assert one.replace(block_size=range(2, 4)).grids[0]["block_size"] == (2, 3)
@@ -282,6 +282,6 @@ def test_the_sweeps_of_the_guide(tmp_path):
 
 
 def sweeps_of_the_guide() -> list[tuple[str, str]]:
-    """What the text says of the number of points, and the file."""
+    """Number of points in the text and in the file."""
     guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text()
     return re.findall(r"of (\d+) points:\n\n```toml\n(.*?)```", guide, re.DOTALL)
