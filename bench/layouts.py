@@ -40,7 +40,7 @@ from mxcast.tensors.containers.native_types import NATIVE, dialect_of
 from mxcast.tensors.convert.files import quantize_file
 from mxcast.tensors.convert.options import ConvertOptions
 from mxcast.tensors.convert.repacking import convert_file
-from mxcast.tensors.layouts.library_metadata import remarks
+from mxcast.tensors.layouts.library_metadata import metadata_after
 from mxcast.tensors.layouts.own_metadata import widest_first
 
 ROOT = Path(__file__).parent.parent
@@ -229,7 +229,7 @@ def _columns(model: Path, layout: Layout, target: Path) -> dict[str, np.ndarray]
         plain[name] = dequantize(q, profile=profile) if profile else dequantize(q)
     header = {name: (dtypes[name], one.shape, one.nbytes) for name, one in arrays.items()}
     shapes = {name: one.shape for name, one in plain.items()}
-    said = remarks({}, {}, dict.fromkeys(plain, layout), shapes, (), False)
+    said = metadata_after({}, {}, dict.fromkeys(plain, layout), shapes, (), False)
     with written(target, widest_first(header), said) as write:
         for name, one in arrays.items():
             write(name, 0, one)

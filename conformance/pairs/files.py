@@ -51,7 +51,7 @@ class Files:
         self.sample: list[Part] = []
         for tensor in tensors:
             share = max(SAMPLE * tensor.count // self.count, 1)
-            parts = list(tensor.portions(whole=tensor.count <= share))
+            parts = list(tensor.parts(whole=tensor.count <= share))
             read = sum(len(part.codes) for part in parts)
             self.sample += [(tensor, part, slice(None, None, max(read // share, 1))) for part in parts]
 
@@ -82,7 +82,7 @@ class Files:
 
     def parts(self) -> Iterator[Part]:
         """All blocks."""
-        return ((tensor, part, slice(None)) for tensor in self.tensors for part in tensor.portions(whole=True))
+        return ((tensor, part, slice(None)) for tensor in self.tensors for part in tensor.parts(whole=True))
 
     def _counted(self, tried: Sequence[Tried], parts: Iterable[Part]) -> list[Tried]:
         blocks, words = [0] * len(tried), [dict.fromkeys((Role.SCALE, Role.CODES), 0) for _ in tried]

@@ -61,7 +61,7 @@ class Tensor(Protocol):
     def amax(self, order: Order) -> np.ndarray:
         """float32: the largest magnitude under each tensor scale."""
 
-    def portions(self, whole: bool) -> Iterator[Blocks]:
+    def parts(self, whole: bool) -> Iterator[Blocks]:
         """All blocks, or some at even distances."""
 
     def described(self, matrix: int, line: int, block: int) -> str:

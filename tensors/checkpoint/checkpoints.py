@@ -1,8 +1,7 @@
-"""Models in a folder: shards of tensors with `model.safetensors.index.json`, and `config.json` beside them.
+"""Conversion of a model in a folder: shards of tensors, `model.safetensors.index.json` and `config.json`.
 
-Each shard becomes a shard of the same name, by a job of its own (`shard_jobs.py`). A command that was killed is resumed
-by giving it again (`unfinished_model.py`). The index is written last: without it, no library takes the folder for a
-model.
+One job converts each shard to a shard of the same name (`shard_jobs.py`). A killed command is resumed by the same
+command (`unfinished_model.py`). The index is written last: without it, libraries do not read the folder as a model.
 """
 
 from __future__ import annotations
@@ -35,14 +34,13 @@ from .shard_jobs import Job, Report, Run
 from .unfinished_model import UnfinishedModel
 
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".npz", ".h5", ".msgpack")
-"""Suffixes of files with weights, which are not copied beside the shards."""
+"""Suffixes of other files with weights, which are not copied."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConvertedCheckpoint:
-    """The outcome: the report of each shard, as `QuantizedFile` and `ConvertedFile` have it; the names of the shards
-    that an earlier command had completed (``kept``), and of those that this one resumed; and the names of the files of
-    the model that are not in the new folder (``left_out``).
+    """The outcome: the report of each shard, the shards that an earlier command completed (``kept``), the shards that
+    this command resumed, and the files of the model that are not in the new folder (``left_out``).
     """
 
     path: Path
@@ -74,7 +72,7 @@ class _Plan:
 def quantize_checkpoint(
     source: Path, target: Path, options: QuantizeOptions, *, run: Run, progress: Progress = None
 ) -> ConvertedCheckpoint:
-    """Quantize the tensors of a model in a folder, as `files.quantize_with` quantizes those of a file. ``run`` runs the
+    """Quantize the tensors of a model in a folder, in the same way as `files.quantize_with` a file. ``run`` runs the
     jobs; no byte depends on it.
 
     Raises the errors of `files.quantize_with` and `Checkpoint`. ``target`` must be new, or left unfinished by the same
@@ -103,8 +101,8 @@ def quantize_checkpoint(
 def convert_checkpoint(
     source: Path, target: Path, options: ConvertOptions, *, run: Run, progress: Progress = None
 ) -> ConvertedCheckpoint:
-    """Convert the quantized tensors of a model in a folder, as `repacking.convert_file` converts those of a file. If
-    its configuration says how they are stored, ``stored_as`` and ``format`` are not needed. Raises the errors of
+    """Convert the quantized tensors of a model in a folder, in the same way as `repacking.convert_file` a file.
+    ``stored_as`` and ``format`` are not needed if the configuration declares the layouts. Raises the errors of
     `quantize_checkpoint`.
     """
     opened = Checkpoint(source)
@@ -216,14 +214,14 @@ def _made(opened: Checkpoint, target: Path, plan: _Plan, run: Run, progress: Pro
 
 
 def _identity(opened: Checkpoint, jobs: Sequence[Job]) -> str:
-    """A text that changes with all that decides a byte: the jobs, the files of the shards, and the code."""
+    """A text of everything that decides a byte: the jobs, the files of the shards, and the code."""
     states = ((shard, (opened.folder / shard).stat()) for shard in opened.shards)
     stamps = [[name, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns] for name, one in states]
     return json.dumps([[job.to_dict() for job in jobs], stamps, sources("models", "spec", "tensors")])
 
 
 def _others(opened: Checkpoint, target: Path) -> tuple[list[str], tuple[str, ...]]:
-    """The names of the other files of a model: those that are copied, as vocabularies and licences, and the others."""
+    """The names of the other files of a model: files that are copied, such as vocabularies, and the rest."""
     made, copied, left_out = {INDEX, CONFIG, HF_QUANT_CONFIG, *opened.shards}, [], []
     for path in sorted(opened.folder.iterdir()):
         if path.name in made or (path.is_dir() and path.resolve() == target.resolve()):
@@ -236,7 +234,7 @@ def _others(opened: Checkpoint, target: Path) -> tuple[list[str], tuple[str, ...
 
 
 def _index(target: Path, opened: Checkpoint) -> dict[str, object]:
-    """The index of the new shards. Raises ValueError for a name that two of them have."""
+    """The index of the new shards. Raises ValueError for a tensor in two shards."""
     shards, size, found = [*opened.shards], 0, dict[str, str]()
     for shard in shards:
         for name, stored in read(target / shard).tensors.items():

@@ -1,4 +1,4 @@
-"""A folder with a model: shards of tensors, and the index that says which tensor is in which."""
+"""A folder with a model: shards of tensors, and the index of the tensors of each shard."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 
 
 class Checkpoint:
-    """A folder with a model: its shards, and all their tensors as those of one file."""
+    """A folder with a model: its shards, and the tensors of all shards as ``contents``."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises ValueError for a folder that is none, and for an index that its shards do not agree with."""
+        """Raises ValueError for a folder without a model, and for an index that contradicts the shards."""
         self.folder, self.has_index = folder, (folder / INDEX).exists()
         self.arrays: dict[str, list[str]] = {}
         """Names of the tensors of each shard."""
@@ -36,7 +36,7 @@ class Checkpoint:
 
     @property
     def is_ours(self) -> bool:
-        """Has `quantize_checkpoint` written it, without the layout of a library?"""
+        """Is the model in the layout of mxcast?"""
         return any(KEY in contents.metadata for contents in self.shards.values())
 
 
@@ -67,8 +67,8 @@ def left_out(folder: Path) -> list[str]:
 
 
 def shards_beside(path: Path) -> dict[str, str]:
-    """The shards of all tensors of a model, by the index in the folder of one of them; nothing for a file that is none,
-    and for an index that is damaged.
+    """The shard of each tensor, by the index in the folder of a shard; empty for a file outside an index, and for a
+    damaged index.
     """
     try:
         shards = _index(path.parent / INDEX)
@@ -96,7 +96,7 @@ MOST_NAME = 255
 
 
 def _is_name(text: str) -> bool:
-    """Can a file in a folder have this name?"""
+    """Is this the name of a possible file in a folder?"""
     try:
         size = len(text.encode())
     except UnicodeEncodeError:

@@ -1,6 +1,6 @@
-"""One shard of a model after the other: a job, in a process of its own or on the workers of a Dask cluster.
+"""The conversion of one shard of a model as a job, in a process of its own or on a worker of a Dask cluster.
 
-The shard of the new model appears under its name whole or not at all. Workers must see the folders of both models.
+The new shard appears whole or not at all. Workers need access to the folders of both models.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ Run = Callable[[Sequence[Job]], Generator[tuple[Job, Report]]]
 
 
 def locally(count: int) -> Run:
-    """So many processes at a time on this machine."""
+    """Run this many processes at a time on this machine."""
 
     def run(jobs: Sequence[Job]) -> Generator[tuple[Job, Report]]:
         def answer(job: Job) -> str:
-            # -P: this package, whatever modules the folder has where the command was given
+            # -P: no modules of the working folder
             command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()"]
             done = processes.run(command, input=json.dumps(job.to_dict()))
             if not done.output:
@@ -84,7 +84,7 @@ def locally(count: int) -> Run:
 
 
 def on_cluster(address: str) -> Run:
-    """On the workers of the Dask scheduler at an address."""
+    """Run on the workers of the Dask scheduler at an address."""
 
     def run(jobs: Sequence[Job]) -> Generator[tuple[Job, Report]]:
         asked = {job.shard: job for job in jobs}
@@ -97,9 +97,9 @@ def on_cluster(address: str) -> Run:
     return run
 
 
-def _report(said: str) -> Report:
-    """The report of a job. Raises its error."""
-    found = json.loads(said.splitlines()[-1])
+def _report(output: str) -> Report:
+    """The report of a job from its output. Raises its error."""
+    found = json.loads(output.splitlines()[-1])
     if "error" in found:
         raise ValueError(found["error"])
     return found
@@ -111,7 +111,7 @@ def run_job(text: str) -> str:
     try:
         return json.dumps(_converted(job, Path(job.source) / job.shard, Path(job.target) / job.shard))
     except (ValueError, TypeError, OSError, MemoryError) as error:
-        if job.folder and isinstance(error, ValueError | TypeError):  # the same command would be refused again
+        if job.folder and isinstance(error, ValueError | TypeError):  # the same command would fail again
             for part in job.folder.glob("*"):
                 remove(part)
         said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)

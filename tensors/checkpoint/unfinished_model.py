@@ -13,14 +13,14 @@ from ...host.files import UNFINISHED, claimed, remove, sha256
 from ...host.unfinished import is_begun, read_note, stamp, write_note
 
 FILES, REPORT, WAITERS = "files.json", "report.json", "waiters"
-"""The names of all files that the command makes; the report of a shard, with the stamp of its file; and a file that
-waiting commands lock.
+"""File names: the names of all new files, the report of a shard with the stamp of its file, and a file that waiting
+commands lock.
 """
 
 
 class UnfinishedModel:
-    """A model that is being written into the folder ``target``. A folder in it belongs to the command that ``identity``
-    stands for, and has a folder for each shard: with its report, or with the unfinished file.
+    """A model that is being written into the folder ``target``. A folder in it belongs to one command by its
+    ``identity``, and contains a folder for each shard with its report or its unfinished file.
     """
 
     def __init__(self, target: Path, identity: str, shards: Sequence[str]) -> None:
@@ -31,15 +31,15 @@ class UnfinishedModel:
 
     @contextlib.contextmanager
     def claimed(self, files: Sequence[str]) -> Iterator[None]:
-        """A block in which this command alone works in the folder and makes these files. The state is removed when the
-        block ends, unless the same command waits for it, and after an exception if nothing could be resumed. Raises
-        ValueError where something else is in the folder.
+        """A block in which this command alone writes these files into the folder. Its end removes the state, unless the
+        same command is waiting; so does an exception if nothing can be resumed. Raises ValueError for a folder with
+        other files.
         """
         is_new = not self.target.exists()
         self._check()
         self.target.mkdir(exist_ok=True)
         with contextlib.ExitStack() as locks, claimed(self.target, lambda: self._ask_for_state(locks)):
-            self._check()  # another command may have ended meanwhile
+            self._check()  # another command may have finished
             locks.close()
             try:
                 self._begin(files)
@@ -50,14 +50,14 @@ class UnfinishedModel:
             self._is_removed()
 
     def _ask_for_state(self, locks: contextlib.ExitStack) -> None:
-        """Hold a lock in the folder of the same command while this one waits, so that its state is not removed."""
+        """Lock a file of the same command while this one waits, so that its state is not removed."""
         if self._request is None and self._command.is_dir():
             with contextlib.suppress(FileNotFoundError):  # it has been removed meanwhile
                 self._request = locks.enter_context(open(self._command / WAITERS, "rb"))
                 fcntl.flock(self._request, fcntl.LOCK_SH)
 
     def _is_removed(self) -> bool:
-        """Remove the state, unless the same command waits: it takes the shards that are complete."""
+        """Remove the state, unless the same command is waiting to use the complete shards."""
         with contextlib.suppress(BlockingIOError), contextlib.ExitStack() as locks:
             if (self._command / WAITERS).exists():
                 waiters = locks.enter_context(open(self._command / WAITERS, "rb"))
@@ -98,12 +98,12 @@ class UnfinishedModel:
         return is_begun(self._folders[shard])
 
     def report(self, shard: str) -> dict[str, Any] | None:
-        """The report of a shard; None where its file is missing or has changed since."""
+        """The report of a shard; None if its file is missing or has changed."""
         note = read_note(self._folders[shard] / REPORT)
         return note["report"] if note and note["made"] == stamp(self.target / shard) else None
 
     def keep(self, shard: str, report: Mapping[str, Any]) -> None:
-        """Keep the report of a complete shard, and remove its intermediate files."""
+        """Store the report of a complete shard, and remove its intermediate files."""
         folder = self._folders[shard]
         write_note(folder / REPORT, {"made": stamp(self.target / shard), "report": report})
         for path in folder.iterdir():

@@ -1,4 +1,4 @@
-"""Groups of modules in the configuration of a model: which are quantized in the same way, and how their arrays look."""
+"""Groups of modules that are quantized in the same way, in the configuration of a model."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ...spec.layouts.catalogue import Layout
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout, Tile
 
 OTHER_ROOTS = "language_model.model.", "model.language_model."
-"""Two beginnings of the same names, which libraries exchange (vLLM, modelopt.py)."""
+"""Two prefixes of the same names, which libraries exchange (vLLM, modelopt.py)."""
 EVERY = ("Linear",)
-"""Targets of a group of all linear modules that nothing leaves out."""
+"""Targets of a group of all linear modules."""
 
 
 @dataclass(frozen=True)
 class Targets:
-    """Modules, as compressed-tensors names them: by name, by a regular expression after ``re:``, or by class."""
+    """Targets of compressed-tensors: names of modules, regular expressions after ``re:``, or names of classes."""
 
     texts: tuple[str, ...] = ()
 
@@ -44,7 +44,7 @@ class Targets:
 
     @property
     def has_class(self) -> bool:
-        """Is there the name of a class? A checkpoint does not say of which class a module is."""
+        """Is a class named? A checkpoint does not contain the classes of modules."""
         return any("." not in name and name[:1].isupper() for name in self._names)
 
     def has_name(self, modules: Sequence[str]) -> bool:
@@ -52,14 +52,14 @@ class Targets:
 
     @cached_property
     def _together(self) -> re.Pattern[str] | None:
-        """All expressions in one, which is faster; None where they have flags."""
+        """All expressions in one, which is faster; None if they have flags."""
         try:
             return re.compile("|".join(f"(?:{one.pattern})" for one in self._patterns))
         except re.error:
             return None
 
     def names(self, modules: Sequence[str]) -> bool:
-        """Is one of these modules named, by its name or by an expression?"""
+        """Does a name or an expression match one of these modules?"""
         if self.has_name(modules) or not self._patterns:
             return self.has_name(modules)
         if self._together is None:
@@ -68,7 +68,7 @@ class Targets:
 
 
 def wildcards(patterns: Iterable[str], has_subtrees: bool = True) -> tuple[str, ...]:
-    """Targets for names with ``*`` and ``?``, as ModelOpt and Quark have them. A name includes all modules in it."""
+    """Targets for names with ``*`` and ``?``, as in ModelOpt and Quark. A name includes the modules below it."""
     found = []
     for pattern in patterns:
         end = r"(?:\..*)?" if has_subtrees else ""
@@ -77,7 +77,7 @@ def wildcards(patterns: Iterable[str], has_subtrees: bool = True) -> tuple[str, 
 
 
 def modules_of(tensor: str) -> tuple[str, ...]:
-    """The names under which a configuration may have the module of a tensor: of experts it may name the array.
+    """The possible names of the module of a tensor in a configuration; for experts also the name of the array.
 
     >>> modules_of("model.mlp.up_proj.weight"), modules_of("model.mlp.experts.down_proj")
     (('model.mlp.up_proj',), ('model.mlp.experts.down_proj', 'model.mlp.experts'))
@@ -101,11 +101,11 @@ class Group:
     """Modules that are quantized in the same way."""
 
     words: str
-    """How the configuration calls it, for a sentence."""
+    """The name in the configuration, for messages."""
     targets: Targets = Targets(EVERY)
     layouts: tuple[AnyLayout, ...] = ()
-    """The layouts that the arrays may have; none for a quantization that is not read here. FP8 with a tile has scales
-    for that tile only."""
+    """The possible layouts of the arrays; empty for a quantization that is not read here. FP8 with a tile has scales
+    for this tile only."""
     unread: object = None
     """The quantization that is not read here."""
 
@@ -117,7 +117,7 @@ class Group:
 
     @property
     def in_words(self) -> str:
-        """The layouts, or what is not read here."""
+        """The layouts, or the name of a quantization that is not read here."""
         if not self.layouts:
             return f"{self.words}, which is not read here"
         names = list(dict.fromkeys(layout.full_name for layout in self.layouts))
@@ -129,7 +129,7 @@ class Group:
         return tuple(one.tile for one in self._scaled if one.tile is not None)
 
     def has(self, layout: AnyLayout) -> bool:
-        """Is this a layout of the group itself?"""
+        """Is this one of the layouts of the group?"""
         if isinstance(layout, ScaledLayout):
             return any(one.name == layout.name and one.tile in (None, layout.tile) for one in self._scaled)
         return any(one.name == layout.name for one in self.layouts)
@@ -139,7 +139,7 @@ class Group:
         return [one for one in self.layouts if isinstance(one, ScaledLayout)]
 
     def allows(self, layout: AnyLayout) -> bool:
-        """Is this a layout of the group, or one that reads the same?"""
+        """Does a layout of the group read the arrays in the same way?"""
         if isinstance(layout, ScaledLayout):
             return any(one.is_read_as(layout) for one in self._scaled)
         return any(isinstance(one, Layout) and one.reading == layout.reading for one in self.layouts)
@@ -152,11 +152,11 @@ class Groups:
     groups: tuple[Group, ...]
     ignored: Targets = Targets()
     kv_cache: object = field(default=None, compare=False)
-    """Scales for the cache of keys and values, as the configuration has them."""
+    """The entry of the configuration for scales of the cache of keys and values."""
 
     def of(self, tensor: str) -> Group | None:
-        """The group of a tensor; None for one that is not quantized. Names come before expressions, and both before
-        classes. Where several groups remain, libraries differ, and any of them may be meant.
+        """The group of a tensor; None for a tensor that is not quantized. Names precede expressions, and both precede
+        classes. If several groups remain, libraries differ, and the result contains the layouts of all.
         """
         modules = modules_of(tensor)
         if self.ignored.names(modules):
@@ -187,7 +187,7 @@ class Groups:
 
 
 def _together(groups: Sequence[Group]) -> Group:
-    """Groups of which any may be meant."""
+    """One group with the layouts of several."""
     words = " or ".join(one.words for one in groups)
     layouts = tuple(dict.fromkeys(layout for one in groups for layout in one.layouts))
     return Group(words=words, targets=Targets(), layouts=layouts, unread=None if layouts else groups[0].unread)

@@ -16,10 +16,9 @@ class UnknownQuantization(ValueError):
 
 
 def groups_in(folder: Path) -> Groups | None:
-    """The groups of weights in the configuration of a model; None if it says nothing about them.
+    """The groups of weights in the configuration of a model; None without a section about quantization.
 
-    Raises ValueError for one that is damaged, for a quantization that is not known here, and where two documents do not
-    agree.
+    Raises ValueError for a damaged or contradictory configuration, and UnknownQuantization.
     """
     of_modelopt, section = folder / HF_QUANT_CONFIG, section_of(folder / CONFIG)
     about = document(of_modelopt).get("quantization")
@@ -36,7 +35,7 @@ def groups_in(folder: Path) -> Groups | None:
 
 
 def _groups(path: Path, section: object) -> Groups | None:
-    """The groups of a section. Raises ValueError for one of which nothing is known here."""
+    """The groups of a section. Raises UnknownQuantization if nothing in it is known here."""
     if section is None:
         return None
     section = json_object(path, section)

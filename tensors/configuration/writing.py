@@ -1,7 +1,7 @@
 """Writing the configuration of a model whose weights now have other layouts, or are numbers.
 
-Only the fields that describe stored weights are written, and those of the old configuration about the scales of the
-cache of keys and values. Activations are not quantized.
+Only fields about stored weights are written, and the old fields about scales of the cache of keys and values.
+Activations are not quantized.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from .placed import Placed, Writer
 
 
 def configured(folder: Path, placed: Placed, others: Sequence[str]) -> dict[str, Document]:
-    """The documents of a model whose quantized tensors now have these layouts, by name; those without a layout are
-    numbers. ``others`` are the modules with weights that are not quantized.
+    """The documents of a model with these quantized tensors, by file name. ``others`` are the modules with weights that
+    are not quantized.
 
-    Raises ValueError where no configuration says all of it; the tensors are named.
+    Raises ValueError, with the names of the tensors, if no configuration describes them.
     """
     documents, section = {CONFIG: document(folder / CONFIG)}, section_of(folder / CONFIG)
     for place in places(documents[CONFIG]):
@@ -36,8 +36,8 @@ def configured(folder: Path, placed: Placed, others: Sequence[str]) -> dict[str,
 
 
 def check_described(placed: Placed) -> set[str]:
-    """The dialects of the quantized tensors of a model. Raises ValueError for tensors that no configuration describes
-    together.
+    """The dialects of the quantized tensors of a model. Raises ValueError for tensors that need different
+    configurations.
     """
     of: dict[str, dict[str, str]] = {}
     for name, layout in placed.items():
@@ -69,4 +69,4 @@ WRITERS: dict[str, Writer] = {
 SEVERAL = ("compressed_tensors", "modelopt", "deepseek_v4")
 """Dialects whose configuration describes several layouts."""
 MARKED = ("comfy",)
-"""Dialects whose files say themselves which tensors are FP8."""
+"""Dialects whose files declare which tensors are FP8."""

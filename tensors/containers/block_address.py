@@ -1,4 +1,4 @@
-"""One block out of a tensor file, by its place."""
+"""One block of a tensor file by its address, ``FILE:TENSOR[ROW, BLOCK]``."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ...spec import FP32, Encode
 if TYPE_CHECKING:
     import numpy as np
 
-SLICE = re.compile(r"\s*(?P<path>.*?\.(?:safetensors|npy|npz))(?::(?P<name>.*?))?(?:\[(?P<indices>[^\[\]]*)\])?\s*")
+ADDRESS = re.compile(r"\s*(?P<path>.*?\.(?:safetensors|npy|npz))(?::(?P<name>.*?))?(?:\[(?P<indices>[^\[\]]*)\])?\s*")
 
 
 def is_slice(text: str) -> bool:
     """Is this the name of a tensor file, perhaps with a tensor and a place in it?"""
-    return SLICE.fullmatch(text) is not None
+    return ADDRESS.fullmatch(text) is not None
 
 
 def read_slice(text: str, numerics: Encode) -> tuple[np.ndarray, str]:
-    """The numbers of one block of ``FILE:TENSOR[ROW, BLOCK]``, and where it is in words.
+    """The numbers of the block ``FILE:TENSOR[ROW, BLOCK]``, and a description of its place.
 
-    Blocks are cut along the last axis, and the last one may be incomplete. ROW counts the rows of all leading axes
-    together; an index for each of them may stand in its place, and a tensor of one axis needs none. TENSOR may be left
-    out where the file has but one. Raises ValueError, with what there is, and the errors of `containers.read`.
+    Blocks lie along the last axis, and the last one may be incomplete. ROW counts the rows of all leading axes
+    together, or is one index for each of them; a tensor of one axis needs no ROW. A file with one tensor needs no
+    TENSOR. Raises ValueError, which lists the tensors of the file, and the errors of `containers.read`.
     """
-    if (match := SLICE.fullmatch(text)) is None:
+    if (match := ADDRESS.fullmatch(text)) is None:
         raise ValueError(f"{text!r} is no FILE:TENSOR[ROW, BLOCK]")
     path, name, size = Path(match["path"]), match["name"], numerics.block_size
     import numpy as np
@@ -73,7 +73,7 @@ def read_slice(text: str, numerics: Encode) -> tuple[np.ndarray, str]:
 
 
 def _place(indices: str | None, shape: tuple[int, ...], size: int, what: str) -> tuple[int, int]:
-    """Row and block that the text between the brackets means, checked."""
+    """Row and block from the text between the brackets. Raises ValueError for places outside the tensor."""
     *leading, length = shape
     rows, blocks = math.prod(leading), -(-length // size)
     try:
@@ -102,7 +102,7 @@ def _place(indices: str | None, shape: tuple[int, ...], size: int, what: str) ->
 
 
 def few(names: Iterable[str]) -> str:
-    """The first of the names that a file has, for a message."""
+    """The first names of a file, for a message."""
     names = list(names)
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     return f"it has {', '.join(names[:8]) or 'none'}{more}"

@@ -22,10 +22,10 @@ from .safetensors import read_safetensors, safetensors_header
 def read(path: Path) -> Contents:
     """Open a tensor file without reading its data. Raises ValueError for a damaged or foreign file."""
     if path.suffix not in READERS:
-        path.stat()  # a name that is misspelt, in the words of the system
+        path.stat()  # raises OSError for a missing file
         raise ValueError(f"{path} must be a {', '.join(READERS)} file")
-    with open(regular(path), "rb"):  # a forbidden file, in the words of the system
-        pass
+    with open(regular(path), "rb"):
+        pass  # raises OSError without permission
     contents = READERS[path.suffix](path)
     for name, stored in contents.tensors.items():
         _check_shape(f"{path}: ", name, stored.shape)
@@ -33,9 +33,9 @@ def read(path: Path) -> Contents:
 
 
 MOST_AXES = 64
-"""Of a NumPy array."""
+"""Axes of a NumPy array."""
 MOST_ELEMENTS = 1 << 60
-"""So that the bytes of a tensor, with what completes its blocks, are a number of 63 bits."""
+"""Elements of a tensor: its bytes, with complete blocks, are a number of 63 bits."""
 
 READERS = {".safetensors": read_safetensors, ".npy": read_npy, ".npz": read_npz, ".gguf": read_gguf, ".onnx": read_onnx}
 
@@ -64,12 +64,12 @@ class Writer:
 def written(
     path: Path, layout: Header, metadata: Mapping[str, str], unfinished: Path | None = None
 ) -> Iterator[Writer]:
-    """What fills the tensors of a new file; after that the file appears under its name, replacing an older one.
+    """A block that fills the tensors of a new file, which then replaces an older one of this name.
 
-    After an exception nothing is left behind, and an older file is untouched. With ``unfinished``, a folder, complete
-    tensors stay there, and the next call with the same header resumes after them (`host.unfinished`). `.npy` holds one
-    tensor and no metadata; `.npz` and `.onnx` are collected in memory and cannot be resumed. Raises OSError in the
-    words of the system, naming ``path``.
+    After an exception nothing is left behind, and an older file is untouched. Complete tensors stay in the folder
+    ``unfinished``, and the next call with the same header resumes after them (`host.unfinished`). A `.npy` file holds
+    one tensor and no metadata; `.npz` and `.onnx` files are collected in memory and cannot be resumed. Raises OSError
+    with the name ``path``.
     """
     for name, (_, shape, _) in layout.items():
         _check_shape("", name, shape)
@@ -99,7 +99,7 @@ def written(
 
 
 def _check_shape(where: str, name: str, shape: tuple[int, ...]) -> None:
-    """Raises ValueError for what no library can hold, which a file without elements may speak of."""
+    """Raise ValueError for a shape that no library can hold; a tensor without elements may have it."""
     if len(shape) > MOST_AXES:
         raise ValueError(f"{where}tensor {name!r} has {len(shape)} axes, and {MOST_AXES} are the most")
     if math.prod(length for length in shape if length) > MOST_ELEMENTS:
@@ -116,9 +116,7 @@ def _into_bytes(parts: Mapping[str, np.ndarray]) -> Write:
 
 
 def _places(start: int, alignment: int, layout: Header) -> tuple[dict[str, int], int]:
-    """Where the data of each tensor begin, in the order of the layout and each at a multiple of the alignment, and
-    where the file ends.
-    """
+    """The start of the data of each tensor, at a multiple of the alignment, and the end of the file."""
     starts = {}
     for name, (_, _, count) in layout.items():
         starts[name], start = start, start + count + -(start + count) % alignment
@@ -126,10 +124,7 @@ def _places(start: int, alignment: int, layout: Header) -> tuple[dict[str, int],
 
 
 def _into_file(file: BinaryIO, starts: Mapping[str, int]) -> Write:
-    """Into a file with the data of tensors at these places.
-
-    Written, not mapped: the system takes several times as long to hand out the pages of a map one by one.
-    """
+    """Write into a file whose tensors start at these places. A memory map would take several times as long."""
 
     def write(name: str, start: int, numbers: np.ndarray) -> None:
         file.seek(starts[name] + start * numbers.itemsize)
@@ -143,4 +138,4 @@ WRITTEN: dict[str, Callable[[Header, Mapping[str, str]], tuple[bytes, int]]] = {
     ".safetensors": lambda layout, metadata: (safetensors_header(layout, metadata), 1),
     ".gguf": gguf_header,
 }
-"""What stands before the tensors in files that are written from the front to the end, and their alignment."""
+"""Writers of headers by suffix: the bytes before the tensors, and the alignment of tensors."""

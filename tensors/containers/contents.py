@@ -1,4 +1,4 @@
-"""What is in a file of tensors, of whatever container: shapes, dtypes, data in place, and remarks."""
+"""Contents of a file of tensors of any kind: dtypes, shapes, data in place, and metadata."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import numpy as np
 from ...spec.catalogue import cut
 
 CONVERTED: dict[str, np.dtype] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
-"""Number types that are quantized, by their name in safetensors; NumPy has no BF16, so its bits."""
+"""Number types that are quantized, by their name in safetensors. BF16 numbers are read as their bits."""
 DTYPES: dict[str, np.dtype] = {**CONVERTED, "U8": np.dtype("u1"), "U16": np.dtype("<u2")}
 NAMES = {
     np.dtype(kind): name
@@ -41,21 +41,18 @@ NAMES = {
 """Names in safetensors of the number types of NumPy that every version of it has."""
 
 AROUND = 1 << 21
-"""Bytes that Linux may map when one of them is read, from a multiple of it in memory on: a huge page."""
+"""Bytes of a huge page, which Linux may map as a whole when one of them is read."""
 
 Header = Mapping[str, tuple[str, tuple[int, ...], int]]
-"""Of a file to be written: dtype, shape and number of bytes by name."""
+"""Dtype, shape and number of bytes of each tensor of a new file."""
 Write = Callable[[str, int, np.ndarray], None]
-"""Puts numbers in any byte order into a tensor of a file to be written, by the tensor's name, from this element on in C
-order.
-"""
+"""Writes numbers of any byte order into the tensor of this name, from this element on in C order."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stored:
-    """A tensor in a file; ``data`` is flat, in C order, and bytes for dtypes that nothing here looks into.
-
-    ``map`` is the memory map that it is part of, if it is.
+    """A tensor in a file. ``data`` is flat, in C order; dtypes that are not read here are bytes. ``map`` is its memory
+    map, if it has one.
     """
 
     dtype: str
@@ -64,9 +61,7 @@ class Stored:
     map: mmap.mmap | None = None
 
     def release(self, start: int, count: int) -> None:
-        """Give back the memory of elements that have been read; they may be read again. Nothing happens without
-        a map.
-        """
+        """Return the memory of elements that have been read; they may be read again. No effect without a map."""
         if self.map is None or not count or not hasattr(mmap, "MADV_DONTNEED"):
             return
         base = np.frombuffer(self.map, np.uint8).ctypes.data
@@ -78,14 +73,14 @@ class Stored:
 
 @dataclass(frozen=True, kw_only=True)
 class Contents:
-    """All tensors of a file by name, in file order, with the file's own remarks."""
+    """All tensors of a file by name, in file order, and its metadata."""
 
     tensors: dict[str, Stored]
     metadata: dict[str, str] = field(default_factory=dict)
 
 
 def taken(stored: Stored, shape: tuple[int, ...], box: tuple[slice, ...], dtype: np.dtype | None = None) -> np.ndarray:
-    """A copy of a part of an array that has this shape; its pages are given back."""
+    """A copy of a part of an array of this shape. The memory of the part is returned."""
     data = stored.data if dtype is None else stored.data.view(dtype)
     found = data.reshape(shape)[box].copy()
     if found.size:
@@ -99,7 +94,7 @@ def taken(stored: Stored, shape: tuple[int, ...], box: tuple[slice, ...], dtype:
 
 
 SAID = 200
-"""Characters of what a library says of a damaged file; it may repeat all of a header."""
+"""Characters of a library's message about a damaged file, which may repeat a whole header."""
 
 DAMAGE = (
     ValueError,
@@ -119,19 +114,19 @@ DAMAGE = (
     zlib.error,
     zipfile.BadZipFile,
 )
-"""What Python and its libraries say of bytes that are no file of the kind."""
+"""Exceptions of Python and its libraries for bytes that are not a file of the kind."""
 
 
 @contextlib.contextmanager
 def whole(path: Path) -> Iterator[None]:
-    """Say of a damaged file that it is one."""
+    """A block whose exceptions become one sentence about a damaged file."""
     try:
         yield
     except (*DAMAGE, OSError) as error:
         if isinstance(error, OSError) and error.errno == errno.ENOMEM:
             raise MemoryError from None
         if isinstance(error, OSError) and error.filename is not None:
-            raise  # of the system, not of a place in the file where there is none
+            raise  # of the system, not of a seek outside the file
         said = cut(" ".join(str(error).split()), SAID)
         raise ValueError(
             f"{path} is no {path.suffix} file of numbers, or a damaged one" + (f": {said}" if said else "")

@@ -1,11 +1,11 @@
 """`.gguf`, the files of ggml: key-values, descriptions of tensors, and their data, each at a multiple of an alignment.
 
-The format is that of ggml's docs/gguf.md, versions 2 and 3, little-endian. Its types and their sizes are those of the
-package gguf 0.19.0, with which the tests compare what is read and written. That package reads beyond the end of a
-damaged file, and as long as it says; here every length is checked first.
+The format is described in ggml's docs/gguf.md, versions 2 and 3, little-endian. Types and their sizes come from the
+package gguf 0.19.0, with which the tests compare files. That package trusts the lengths in a damaged file; here every
+length is checked first.
 
-Key-values are kept as remarks of other containers: ``gguf.KEY`` is JSON, a type and a value. A remark without this
-prefix is the text ``safetensors.KEY`` of a .gguf file.
+Key-values become metadata: ``gguf.KEY`` is JSON, a type and a value. Metadata without this prefix become the text
+``safetensors.KEY`` of a .gguf file.
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ SCALARS = {
     "INT64": (11, "<q"),
     "FLOAT64": (12, "<d"),
 }
-"""Number of each type of values and its form, as `struct` has it."""
+"""Number of each type of values, and its `struct` format."""
 BOOL, STRING, ARRAY = "BOOL", "STRING", "ARRAY"
 VALUES = {name: code for name, (code, _) in SCALARS.items()} | {BOOL: 7, STRING: 8, ARRAY: 9}
 VALUE_NAMES = {code: name for name, code in VALUES.items()}
 
 OURS, OTHERS = "gguf.", "safetensors."
 TYPES_KEY = "ggml_types"
-"""The remark of another container that says which of its arrays of bytes had which type."""
+"""The metadata key of another container for the ggml types of its arrays of bytes."""
 
 
 class _Reader:
-    """Values of a file, one after the other. Raises ValueError at its end."""
+    """Reads values of a file one after the other. Raises ValueError at its end."""
 
     def __init__(self, data: np.ndarray) -> None:
         self.data, self.place = data, 0
@@ -100,7 +100,7 @@ class _Reader:
         return VALUE_NAMES[code]
 
     def values(self, kind: str, count: int) -> list[Any]:
-        """So many values of a type, as JSON has them."""
+        """This many values of a type, for JSON."""
         if kind == STRING:
             return [self.text() for _ in range(count)]
         if kind == ARRAY:
@@ -114,7 +114,7 @@ class _Reader:
         return [_written(value, form) for value in found]
 
     def value(self) -> list[Any]:
-        """Type and value, as JSON has them; of an array the type of its elements too."""
+        """Type and value for JSON, with the type of the elements of an array."""
         kind = self.type()
         if kind == ARRAY:
             of = self.type()
@@ -123,16 +123,16 @@ class _Reader:
 
 
 def _written(value: Any, form: str) -> Any:
-    """A number as JSON has it; of NaN and Inf the bits."""
+    """A number for JSON, or the bits of NaN and Inf."""
     if isinstance(value, float) and not math.isfinite(value):
         return struct.pack(form.replace("<", ">"), value).hex()
     return value
 
 
 def read_gguf(path: Path) -> Contents:
-    """Open a file. Tensors of blocks have the dtype that ggml calls their type, the shape of their numbers, and bytes.
+    """Open a file. A tensor of blocks has the name of its ggml type as dtype, the shape of its numbers, and bytes.
 
-    Raises ValueError for a damaged file, and for types that are not known here.
+    Raises ValueError for a damaged file, and for unknown types.
     """
     with whole(path), open(path, "rb") as file:
         if not os.fstat(file.fileno()).st_size:
@@ -149,10 +149,10 @@ def read_gguf(path: Path) -> Contents:
         alignment = ALIGNMENT
         for _ in range(pairs):
             key, value = reader.text(), reader.value()
-            name = key.removeprefix(OTHERS) if _is_remark(key, value) else OURS + key
+            name = key.removeprefix(OTHERS) if _is_metadata(key, value) else OURS + key
             if name in metadata:
                 raise ValueError(f"it has the key {excerpt(key)} twice")
-            metadata[name] = value[1] if _is_remark(key, value) else json.dumps(value)
+            metadata[name] = value[1] if _is_metadata(key, value) else json.dumps(value)
             if key == ALIGNMENT_KEY:
                 alignment = _alignment(value)
         entries = [_entry(reader) for _ in range(tensors)]
@@ -172,8 +172,8 @@ def read_gguf(path: Path) -> Contents:
     return Contents(tensors=found, metadata=metadata)
 
 
-def _is_remark(key: str, value: list[Any]) -> bool:
-    """Is this a remark that another container had?"""
+def _is_metadata(key: str, value: list[Any]) -> bool:
+    """Is this an entry of the metadata of another container?"""
     return key.startswith(OTHERS) and value[0] == STRING
 
 
@@ -206,7 +206,7 @@ def _size(name: str, dtype: str, shape: tuple[int, ...]) -> int:
 
 
 def gguf_header(layout: Header, metadata: Mapping[str, str]) -> tuple[bytes, int]:
-    """What stands before the data, and the alignment of these. Raises ValueError for what the format has not."""
+    """The bytes before the data, and the alignment of tensors. Raises ValueError for tensors that do not fit."""
     pairs = {
         key.removeprefix(OURS) if key.startswith(OURS) else OTHERS + key: text
         for key, text in metadata.items()
@@ -239,7 +239,7 @@ def gguf_header(layout: Header, metadata: Mapping[str, str]) -> tuple[bytes, int
 
 
 def _noted(metadata: Mapping[str, str]) -> dict[str, str]:
-    """The types of arrays of bytes, as `without_types` notes them."""
+    """The types of arrays of bytes, which `without_types` wrote."""
     types = parsed_json(metadata[TYPES_KEY]) if TYPES_KEY in metadata else {}
     if not isinstance(types, dict) or not all(isinstance(dtype, str) and dtype in BLOCKS for dtype in types.values()):
         raise ValueError(f"the metadata {TYPES_KEY!r} are no types of ggml by name: {excerpt(types)}")
@@ -247,7 +247,7 @@ def _noted(metadata: Mapping[str, str]) -> dict[str, str]:
 
 
 def _value(key: str, text: str) -> list[Any]:
-    """Type and value of a key. Raises ValueError for what `read_gguf` does not write."""
+    """Type and value of a key. Raises ValueError for texts that `read_gguf` does not write."""
     try:
         value = parsed_json(text)
         if isinstance(value, list) and len(value) == (3 if value[:1] == [ARRAY] else 2):
@@ -259,7 +259,7 @@ def _value(key: str, text: str) -> list[Any]:
 
 
 def _packed(key: str, value: list[Any]) -> bytes:
-    """A value with its type, as it stands in a file."""
+    """The bytes of a value and its type in a file."""
     kind, *rest = value
     if kind == ARRAY:
         of, elements = rest
@@ -288,12 +288,12 @@ def _text(text: str) -> bytes:
 
 
 def without_types(layout: Header, metadata: Mapping[str, str]) -> tuple[Header, dict[str, str]]:
-    """The same tensors and remarks for a container without types of ggml: arrays of bytes, whose types are noted."""
+    """Tensors and metadata for a container without ggml types: arrays of bytes, and their types in the metadata."""
     found, types = dict(layout), {}
     for name, (dtype, shape, size) in layout.items():
         if dtype in BLOCKS:
             _, count, of_block = BLOCKS[dtype]
             found[name], types[name] = ("U8", (*shape[:-1], shape[-1] // count * of_block), size), dtype
-    remarks = {key: text for key, text in metadata.items() if key != TYPES_KEY}
+    others = {key: text for key, text in metadata.items() if key != TYPES_KEY}
     noted = {name: dtype for name, dtype in _noted(metadata).items() if found.get(name, ("",))[0] == "U8"} | types
-    return found, remarks | ({TYPES_KEY: json.dumps(noted)} if noted else {})
+    return found, others | ({TYPES_KEY: json.dumps(noted)} if noted else {})

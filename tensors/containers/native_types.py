@@ -1,4 +1,4 @@
-"""Containers that have types of their own for quantized elements: the layout of a tensor is known by its type there."""
+"""Containers with types for quantized elements, which decide the layout of a tensor."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ NATIVE: dict[str, tuple[str, dict[str, str]]] = {
     ".gguf": ("ggml", {"MXFP4": "mxfp4_e2m1", "NVFP4": "nvfp4"}),
     ".onnx": ("onnx", FP4 | FP6 | FP8),
 }
-"""By the suffix of a container: the dialect that it has, and the block formats by their types. A tensor of such a type
-has the shape of its numbers.
+"""The dialect of each container by its suffix, and its block formats by their types. A tensor of such a type has the
+shape of its numbers.
 """
 
 
 def is_native(path: Path) -> bool:
-    """Has a file types of its own for quantized elements?"""
+    """Does the container of a file have types for quantized elements?"""
     return path.suffix in NATIVE and not path.is_dir()
 
 
 def dialect_of(path: Path) -> str | None:
-    """The layout that a file must have, because its container has no other."""
+    """The only layout of the container of a file, or None."""
     return NATIVE[path.suffix][0] if path.suffix in NATIVE else None
 
 
 def native_layouts(suffix: str, stored_as: str | None, block: BlockFormat | None) -> dict[str, Layout]:
-    """The layouts of a container by their types: all, or that of one block format.
+    """The layouts of a container by their types: all, or the one of a block format.
 
-    Raises ValueError for another layout than the container has.
+    Raises ValueError for a layout that the container does not have.
     """
     dialect, blocks = _of(suffix, stored_as)
     layouts = {dtype: LAYOUTS[dialect][name] for dtype, name in blocks.items()}
@@ -42,9 +42,9 @@ def native_layouts(suffix: str, stored_as: str | None, block: BlockFormat | None
 
 
 def native_type(suffix: str, layout: Layout) -> str | None:
-    """The type that a container has for the codes of a layout; None where it has none of its own.
+    """The type of a container for the codes of a layout; None for a container without such types.
 
-    Raises ValueError for another layout than the container has.
+    Raises ValueError for a layout that the container does not have.
     """
     if suffix not in NATIVE:
         return None

@@ -19,7 +19,7 @@ HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
     (3, 0): np.lib.format.read_array_header_2_0,
-}  # 3.0 has names of fields in UTF-8, and numbers have none
+}  # 3.0 differs in the names of fields, and numbers have no fields
 
 LAST_RECORD = 22
 """Bytes of the last record of a zip file, without the comment after it."""
@@ -30,7 +30,7 @@ def read_npy(path: Path) -> Contents:
         version = np.lib.format.read_magic(file)
         if version not in HEADERS:
             raise ValueError(f"its format version {version[0]}.{version[1]} is unknown")
-        shape, in_fortran, dtype = HEADERS[version](file)  # the header is Python, of a kind
+        shape, in_fortran, dtype = HEADERS[version](file)  # the header is a Python literal
         start, size = file.tell(), os.fstat(file.fileno()).st_size
         if dtype.hasobject:
             raise ValueError("it holds Python objects")
@@ -39,14 +39,14 @@ def read_npy(path: Path) -> Contents:
         if not all(isinstance(length, int) and length >= 0 for length in shape):
             raise ValueError(f"no array has the shape {shape}")
         if (bytes_needed := math.prod(shape) * dtype.itemsize) > size - start:
-            raise ValueError(f"its header speaks of {bytes_needed} bytes, and {size - start} follow")
+            raise ValueError(f"its header declares {bytes_needed} bytes, and {size - start} follow")
         if bytes_needed < size - start:
             raise ValueError(
                 f"it ends at byte {start + bytes_needed}, and more follow: a file with several arrays must be .npz"
             )
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         array = np.ndarray(shape, dtype, mapped, start, order="F" if in_fortran else "C")
-    flat = array.reshape(-1)  # a copy, if it is in Fortran's order
+    flat = array.reshape(-1)  # a copy in Fortran order
     return Contents(tensors={path.stem: _stored(flat, shape, mapped if np.may_share_memory(flat, array) else None)})
 
 
@@ -89,9 +89,9 @@ def npy_header(layout: Header) -> bytes:
 
 
 def npz_arrays(layout: Header, metadata: Mapping[str, str]) -> dict[str, np.ndarray]:
-    """Little-endian arrays for the tensors of a `.npz` file. Raises ValueError for a name that a remark has too."""
+    """Little-endian arrays for the tensors of a `.npz` file. Raises ValueError for a name that metadata use too."""
     if taken := sorted(layout.keys() & metadata.keys()):
-        raise ValueError(f"tensor {taken[0]!r} has the name of a remark of the file")
+        raise ValueError(f"tensor {taken[0]!r} has the name of metadata of the file")
     dtypes = {name: dtype.newbyteorder("<") for dtype, name in NAMES.items()} | DTYPES
     return {name: np.empty(shape, dtypes[dtype]) for name, (dtype, shape, _) in layout.items()}
 

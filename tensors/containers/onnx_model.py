@@ -1,7 +1,7 @@
-"""`.onnx`, the tensors that a model of ONNX begins with, through the package onnx: its initializers, not its nodes.
+"""`.onnx`: the initializers of an ONNX model, through the package onnx. Nodes are not read.
 
-Elements of four bits are two to a byte, the first one low, and those of six bits four to three bytes, little-endian, as
-the field ``raw_data`` of onnx.proto has them.
+Two elements of four bits share a byte, the first one low; four elements of six bits share three bytes, little-endian
+(``raw_data`` of onnx.proto).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TYPES = {
     "I64": "INT64",
     "U64": "UINT64",
 }
-"""What ONNX calls each dtype."""
+"""Names of dtypes in ONNX."""
 MOST = (1 << 31) - 1
 """Bytes of a message of Protocol Buffers."""
 
@@ -67,7 +67,7 @@ def read_onnx(path: Path) -> Contents:
             model = onnx.load(path)
         except OSError:
             raise
-        except Exception as error:  # those of Protocol Buffers and of the checker derive from nothing else
+        except Exception as error:  # Protocol Buffers and the checker have no narrower class
             raise ValueError(error) from None
         if not model.HasField("graph"):
             raise ValueError("it has no graph")
@@ -89,7 +89,7 @@ def read_onnx(path: Path) -> Contents:
 
 
 def _packed(dtype: str, array: np.ndarray) -> bytes:
-    """The bytes of numbers that stand one to an entry."""
+    """The bytes of an array with one number in each entry."""
     bits = BITS[dtype]
     if bits >= 8:
         return array.astype(array.dtype.newbyteorder("<")).tobytes()
@@ -98,7 +98,7 @@ def _packed(dtype: str, array: np.ndarray) -> bytes:
 
 
 def check_onnx(layout: Header) -> None:
-    """Raise ValueError for what a model cannot hold, and `ToolMissing` without the package."""
+    """Raise ValueError for tensors that a model cannot hold, and `ToolMissing` without the package."""
     onnx = _onnx()
     for name, (dtype, _, _) in layout.items():
         if not hasattr(onnx.TensorProto, TYPES.get(dtype, "")):
@@ -108,9 +108,7 @@ def check_onnx(layout: Header) -> None:
 
 
 def write_onnx(file: BinaryIO, layout: Header, data: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
-    """Write a model without nodes; ``data`` are the bytes of its tensors. Raises ValueError for one that is too
-    large.
-    """
+    """Write a model without nodes; ``data`` has the bytes of its tensors. Raises ValueError if it is too large."""
     onnx = _onnx()
     graph = onnx.GraphProto(name="tensors")
     for name, (dtype, shape, _) in layout.items():
@@ -120,5 +118,5 @@ def write_onnx(file: BinaryIO, layout: Header, data: Mapping[str, np.ndarray], m
     model.metadata_props.extend(onnx.StringStringEntryProto(key=key, value=text) for key, text in metadata.items())
     try:
         file.write(model.SerializeToString(deterministic=True))
-    except ValueError as error:  # names and remarks make it larger than its tensors
+    except ValueError as error:  # names and metadata make it larger than its tensors
         raise ValueError(f"a .onnx file has {MOST} bytes at most: {error}") from None

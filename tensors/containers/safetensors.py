@@ -1,7 +1,7 @@
 """`.safetensors`: eight bytes with the length of a header, the header in JSON, and the data of all tensors.
 
-The format is that of the library safetensors 0.8.0, whose checks are all made here; keys that stand twice, of which
-the library takes the last, are refused, as its description of the format has it.
+All checks of the library safetensors 0.8.0 are made here. A key that occurs twice is refused, as the description of
+the format requires; the library takes the last one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ BITS = {
     "I64": 64,
     "U64": 64,
 }
-"""Bits of an element of each dtype. The shape of a tensor counts elements, also of those that share bytes."""
+"""Bits of an element of each dtype. Shapes count elements, even if several share a byte."""
 
 
 def read_safetensors(path: Path) -> Contents:
@@ -66,7 +66,7 @@ def read_safetensors(path: Path) -> Contents:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     metadata = header.pop(METADATA, None) or {}
     with whole(path):
-        if not _is_object(metadata) or not all(isinstance(text, str) for text in metadata.values()):
+        if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
             raise ValueError("its metadata are not texts by name")
         data, tensors = np.frombuffer(mapped, np.uint8)[start:], {}
         end = 0
@@ -89,16 +89,16 @@ def read_safetensors(path: Path) -> Contents:
 
 
 def _parsed(header: bytes) -> dict[str, Any]:
-    """The object that a header is. Raises ValueError for what JSON, or the library, does not take."""
+    """The object in a header. Raises ValueError for a header that JSON or the library does not accept."""
     try:
         text = header.decode()
         found = parsed_json(text, object_pairs_hook=_without_repetition, parse_constant=_no_number)
     except UnicodeDecodeError as error:
         raise ValueError(f"its header is not UTF-8: {error}") from None
-    if not _is_object(found):
+    if not isinstance(found, dict):
         raise ValueError("its header is no object of JSON")
     if "\\" in text:
-        json.dumps(found, ensure_ascii=False).encode()  # half of a pair of surrogates, which JSON can write
+        json.dumps(found, ensure_ascii=False).encode()  # raises for half a pair of surrogates
     return found
 
 
@@ -116,10 +116,10 @@ def _no_number(text: str) -> Never:
 
 
 def _entries(header: dict[str, Any]) -> list[tuple[str, tuple[str, tuple[int, ...], tuple[int, int]]]]:
-    """Dtype, shape and offsets of each tensor, by name. Raises ValueError for what is none of them."""
+    """Name, dtype, shape and offsets of each tensor. Raises ValueError for other entries."""
     found = []
     for name, entry in header.items():
-        fields: dict[str, Any] = entry if _is_object(entry) else {}
+        fields: dict[str, Any] = entry if isinstance(entry, dict) else {}
         dtype, shape, offsets = fields.get("dtype"), fields.get("shape", ""), fields.get("data_offsets", "")
         if not (isinstance(dtype, str) and _are_sizes(shape) and _are_sizes(offsets) and len(offsets) == 2):
             raise ValueError(
@@ -132,7 +132,7 @@ def _entries(header: dict[str, Any]) -> list[tuple[str, tuple[str, tuple[int, ..
 
 
 def _elements(shape: tuple[int, ...]) -> int:
-    """Of a tensor; anything beyond 64 bits where there are more."""
+    """Elements of a tensor; some number above 64 bits if there are more."""
     count = 1
     for length in shape:
         if (count := count * length) >> 64:
@@ -140,17 +140,13 @@ def _elements(shape: tuple[int, ...]) -> int:
     return count
 
 
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict)
-
-
 def _are_sizes(value: object) -> bool:
     return isinstance(value, list) and all(type(size) is int and 0 <= size < 1 << 64 for size in value)
 
 
 def safetensors_header(layout: Header, metadata: Mapping[str, str]) -> bytes:
-    """What stands before the data. Raises ValueError for names and texts that are not UTF-8, and for a header that
-    nobody would read.
+    """The bytes before the data. Raises ValueError for names and texts that are not UTF-8, and for a header that the
+    library would not read.
     """
     for name in layout:
         if not _is_text(name):
@@ -178,7 +174,7 @@ def safetensors_header(layout: Header, metadata: Mapping[str, str]) -> bytes:
 
 
 def _is_text(text: str) -> bool:
-    """Can it be written as UTF-8? A file name of other bytes cannot."""
+    """Can a text be written as UTF-8? A file name of other bytes cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Quantized tensors of a file in another block format, with the same numbers, one part at a time."""
+"""Quantized tensors in another block format with the same numbers, one part at a time."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from .conversions import PART
 
 @dataclass(frozen=True)
 class OtherBlock:
-    """Another block format for tensors: for those in one block format, or for all."""
+    """Another block format for all tensors, or for the tensors in one block format."""
 
     block: BlockFormat
     only: str | None = None
 
     @classmethod
     def named(cls, text: str) -> OtherBlock:
-        """The block format of a name, or after ``=`` in one as ``fp8_e4m3=mxfp8_e4m3``. Raises ValueError for others.
+        """The block format of a name such as ``e4m3``, or of a pair such as ``fp8_e4m3=mxfp8_e4m3``. Raises ValueError
+        for unknown names.
 
         >>> OtherBlock.named("fp8_e4m3=e4m3").only
         'fp8_e4m3'
@@ -35,18 +36,18 @@ class OtherBlock:
         return cls(block_format(name), only if equals else None)
 
     def of(self, own: BlockFormat) -> BlockFormat | None:
-        """The block format that tensors in another one get; None if they stay."""
+        """The new block format of tensors in a block format; None if they keep it."""
         return self.block if self.only in (None, own.name) else None
 
 
 class BridgedTensor:
-    """A tensor under `models.arrays.bridge`. It is read twice before its parts are: for the largest of its scales, and
-    for the blocks that do not survive.
+    """A tensor under `models.arrays.bridge`. It is read twice in advance: for its largest scale, and for the blocks
+    without a counterpart.
     """
 
     def __init__(self, tensor: StoredTensor, block: BlockFormat) -> None:
-        """Raises ValueError where formats have no bridge, and for a tensor with blocks that do not survive: the first
-        is named, and their number.
+        """Raises ValueError for formats without a bridge, and for blocks without a counterpart: it names the first, and
+        their number.
         """
         self.tensor, self.block = tensor, bridged_block(tensor.block, block)
         self.axis, self.codes, self.shape = tensor.axis, tensor.codes, tensor.shape

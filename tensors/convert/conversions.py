@@ -1,4 +1,4 @@
-"""What a quantized tensor becomes, part by part: arrays in the layout of a library, or float32 numbers."""
+"""Conversions of a quantized tensor, part by part: to arrays in the layout of a library, or to float32 numbers."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from ...spec.layouts.catalogue import Layout
 from ...spec.layouts.scaled import AnyLayout, layouts_of
 from ..containers.contents import Write
 from ..containers.native_types import native_type
-from ..layouts.library_metadata import mark
+from ..layouts.library_metadata import comfy_description
 from ..layouts.scaled_tensor import ScaledTensor
 from ..layouts.stored_tensors import StoredTensor
 from .not_finite import NotFinite, not_finite
 
 PART = 1 << 20
-"""Elements of a part: enough to hide what it costs, few enough for any memory."""
+"""Elements of a part: enough to hide its overhead, few enough for any memory."""
 
 Shape = tuple[int, ...]
 Placed = dict[str, tuple[Shape, np.ndarray]]
-"""Parts of arrays by their names, and where each begins."""
+"""Parts of arrays by name, each with its start."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MadeArray:
-    """An array to be written: its dtype and shape as the file has them, and the shape and bytes of what is written."""
+    """A new array: its dtype and shape in the header, and the shape and item size of the bytes that are written."""
 
     dtype: str
     shape: Shape
@@ -48,19 +48,19 @@ Source = TypeVar("Source", contravariant=True)
 
 
 class Conversion(Protocol[Source]):
-    """Parts of a tensor to parts of arrays. All methods raise ValueError for what cannot be converted."""
+    """Converts parts of a tensor to parts of arrays. All methods raise ValueError if that is impossible."""
 
     def layout(self, tensor: Source) -> AnyLayout | None:
-        """The layout that a tensor has then; None for numbers."""
+        """The layout of the converted tensor; None for numbers."""
 
     def arrays(self, name: str, tensor: Source) -> dict[str, MadeArray]:
-        """All arrays that a tensor becomes, by name."""
+        """All arrays of the converted tensor, by name."""
 
     def whole(self, name: str, tensor: Source) -> Placed:
-        """The arrays that do not depend on its numbers."""
+        """The arrays that are written at once, before the parts."""
 
     def units(self, tensor: Source) -> Shape:
-        """What the edges of parts are multiples of, along each axis of the codes."""
+        """Along each axis of the codes, the edges of a part are multiples of these numbers."""
 
     def part(self, name: str, tensor: Source, box: Box) -> tuple[Placed, NotFinite]:
         """Convert a part, and count its results that are NaN or Inf."""
@@ -73,7 +73,7 @@ class Repacked:
         self.dialect, self.suffix = dialect, suffix
 
     def layout(self, tensor: StoredTensor) -> Layout:
-        layouts_of(self.dialect, tensor.block)  # which refuses a dialect of FP8 alone
+        layouts_of(self.dialect, tensor.block)  # raises for a dialect with FP8 alone
         return layout_named(self.dialect, tensor.block)
 
     def arrays(self, name: str, tensor: StoredTensor) -> dict[str, MadeArray]:
@@ -97,7 +97,7 @@ class Repacked:
     def whole(self, name: str, tensor: StoredTensor) -> Placed:
         layout = self.layout(tensor)
         scale, part = stored_tensor_scale(tensor.head(), layout), layout.tensor_scale
-        found = mark(layout, name)
+        found = comfy_description(layout, name)
         if scale is not None and part is not None:
             found[part.of(name)] = scale
         return {array: ((0,) * data.ndim, data) for array, data in found.items()}
@@ -118,8 +118,8 @@ class Repacked:
 
 
 class Dequantized:
-    """Tensors of float32 numbers, read as a profile has it (`models.dequantize`); those of three axes perhaps with the
-    last two swapped.
+    """Tensors of float32 numbers by the rules of a profile (`models.dequantize`). ``is_transposed`` swaps the last two
+    axes of tensors of three axes.
     """
 
     def __init__(self, profile: str | None, is_transposed: bool = False) -> None:
@@ -129,7 +129,7 @@ class Dequantized:
         return None
 
     def arrays(self, name: str, tensor: StoredTensor) -> dict[str, MadeArray]:
-        if math.prod(tensor.codes):  # a profile of other formats is refused at once
+        if math.prod(tensor.codes):  # raises for a profile of other formats
             self.part(name, tensor, tuple(slice(0, min(*sizes)) for sizes in zip(tensor.units, tensor.codes)))
         shape = swapped(tensor.shape) if self.is_transposed else tensor.shape
         return {name: MadeArray(dtype="F32", shape=shape, written=shape, itemsize=4)}
@@ -151,7 +151,7 @@ class Dequantized:
 
 
 def swapped(shape: Shape) -> Shape:
-    """The shape of a tensor of three axes with the last two swapped; any other as it is.
+    """A shape of three axes with the last two swapped; any other shape as it is.
 
     >>> swapped((2, 3, 4)), swapped((3, 4))
     ((2, 4, 3), (3, 4))
@@ -160,17 +160,17 @@ def swapped(shape: Shape) -> Shape:
 
 
 def parts_of(tensor: StoredTensor, conversion: Conversion[StoredTensor]) -> Iterator[Box]:
-    """Parts of a tensor that are parts of all that it is read from and becomes."""
+    """Parts of a tensor that are whole parts of its old and of its new arrays."""
     both = tuple(map(math.lcm, tensor.units, conversion.units(tensor)))
     return boxes(tensor.codes, both, PART)
 
 
 def put(write: Write, name: str, whole: Shape, starts: Shape, part: np.ndarray) -> None:
-    """Write a part of an array, which begins at these places of it, run by run."""
+    """Write a part of an array from ``starts`` on, one contiguous run at a time."""
     axes = len(whole)
     while axes and part.shape[axes - 1] == whole[axes - 1]:
         axes -= 1
-    lead = max(axes - 1, 0)  # the axes before the last one that the part has not all of
+    lead = max(axes - 1, 0)  # axes before the last incomplete one
     steps = [math.prod(whole[axis + 1 :]) for axis in range(len(whole))]
     for index in np.ndindex(part.shape[:lead]):
         place = [start + one for start, one in zip(starts, index)] + list(starts[lead:])

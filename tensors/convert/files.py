@@ -35,7 +35,7 @@ from .transposing import transposed
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizedTensor:
-    """What became of one tensor; ``shape`` is that before padding."""
+    """The report of one tensor; ``shape`` is its shape before padding."""
 
     name: str
     shape: tuple[int, ...]
@@ -47,7 +47,7 @@ class QuantizedTensor:
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizedFile:
-    """The outcome of `quantize_file`; ``copied`` are the tensors that were left as they are."""
+    """The outcome of `quantize_file`; ``copied`` has the names of the copied tensors."""
 
     path: Path
     numerics: Encode | Nvfp4Encode
@@ -72,8 +72,8 @@ class QuantizedFile:
 
 @dataclass(frozen=True, kw_only=True)
 class DequantizedFile:
-    """The outcome of `dequantize_file`: shapes by name, and the tensors that were left as they are. ``not_finite``
-    counts results that are NaN or Inf, by the names of tensors with such results.
+    """The outcome of `dequantize_file`: shapes by name, and the names of the copied tensors. ``not_finite`` counts NaN
+    and Inf by tensor.
     """
 
     path: Path
@@ -111,8 +111,8 @@ def quantize_file(
     """Quantize the F32, F16 and BF16 tensors of a file along their last axis; others and scalars are copied.
 
     `models.quantize` takes the same format, profile and ``fields``; for NVFP4 and its relatives
-    `models.quantize_nvfp4`. The other parameters are those of `QuantizeOptions` and `Execution`, and the errors are
-    those of `quantize_with`.
+    `models.quantize_nvfp4`. `QuantizeOptions` and `Execution` describe the other parameters. Raises the errors of
+    `quantize_with`.
     """
     numerics = resolve(format, None if isinstance(format, BlockOperation) else profile, **fields)
     options = QuantizeOptions(
@@ -157,7 +157,7 @@ def _laid_out(source: Path, target: Path, options: QuantizeOptions, execution: E
         report = _quantized(source, made, options, replace(execution, unfinished=of_codes))
         laid_out = ConvertOptions(layout=options.layout)
         opened = QuantizedSource(made, laid_out)
-        opened.path = source  # which errors name
+        opened.path = source  # the name in errors
         convert_tensors(opened, target, laid_out, replace(execution, progress=None))
     return replace(report, path=target)
 
@@ -166,7 +166,7 @@ def _quantized(source: Path, target: Path, options: QuantizeOptions, execution: 
     """Quantize to the layout of mxcast."""
     jobs, numerics, seed = checked_jobs(execution.jobs), options.numerics, options.seed
     if len(numerics.block.shape) > 1:
-        raise ValueError(f"files have blocks along one axis, not those of {numerics.block.name}")
+        raise ValueError(f"files have blocks along one axis, not {numerics.block.name}")
     check_ends(source, target, dict.fromkeys(SOURCES, (".safetensors", ".npz")))
     contents = read(source)
     if KEY in contents.metadata:
@@ -215,7 +215,7 @@ def _quantized(source: Path, target: Path, options: QuantizeOptions, execution: 
             codes, scales, *tensor_scale = parts_of[name]
             write(codes, tile.start(size) * size, q.codes)
             write(scales, tile.start(size), q.scales)
-            for one in tensor_scale:  # the same for every tile
+            for one in tensor_scale:  # equal for all tiles
                 write(one, 0, np.asarray(q.tensor_scale).reshape(1))
             lost[name] += statistics
             if lost[name].elements == left[name].data.size:
@@ -236,8 +236,8 @@ def dequantize_file(
 ) -> DequantizedFile:
     """Turn a file of `quantize_file` back into F32 tensors under their names, in their shapes.
 
-    `.safetensors` and `.npz` become `.safetensors`, or `.npy` where there is one tensor and nothing else. Raises
-    ValueError for files that are not of `quantize_file`. ``target`` appears whole or not at all.
+    `.safetensors` and `.npz` become `.safetensors`; a file with one tensor alone may become `.npy`. Raises ValueError
+    for other files. ``target`` appears whole or not at all.
     """
     source, target, jobs = Path(source), Path(target), checked_jobs(jobs)
     check_ends(source, target, dict.fromkeys((".safetensors", ".npz"), (".safetensors", ".npy")))
@@ -285,9 +285,9 @@ def dequantize_file(
 
 
 def read_blocks(path: Path | str, block_size: int = 32, pad: bool = False) -> Iterator[tuple[str, np.ndarray]]:
-    """Tensor name and (n, block_size) float32 blocks, chunk by chunk, of the tensors that `quantize_file` converts.
+    """Name and float32 blocks (n, block_size), chunk by chunk, of the tensors that `quantize_file` converts.
 
-    Raises its errors, and those at once.
+    Raises its errors before the first chunk.
     """
     path = Path(path)
     chosen = quantizable(path, read(path), block_size, pad)
@@ -295,8 +295,8 @@ def read_blocks(path: Path | str, block_size: int = 32, pad: bool = False) -> It
 
 
 def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], list[str]]:
-    """The tensors that `quantize_file` converts and that have numbers, by name, without reading them yet, BF16 as
-    patterns in uint16; and the names of the others.
+    """Memory maps of the tensors that `quantize_file` converts, without empty ones, by name, BF16 as patterns in
+    uint16; and the names of the other tensors.
     """
     path = Path(path)
     contents = read(path)

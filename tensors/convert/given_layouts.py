@@ -1,4 +1,4 @@
-"""The layouts of the tensors of a file or a model, as the command, the configuration or the metadata name them."""
+"""The layouts of the tensors of a file or a model, which the command, the configuration or the metadata name."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..configuration.reading import UnknownQuantization, groups_in
 from ..containers.contents import Contents, Stored
 from ..containers.native_types import is_native, native_layouts
 from ..layouts.declarations import configuration
-from ..layouts.library_metadata import layouts_said
+from ..layouts.library_metadata import declared_layouts
 from ..layouts.tensor_scales import with_stored_scale
 from ..unrecognised.fitting import fitting
-from ..unrecognised.incomplete_tensors import has_dtypes, stray_of
+from ..unrecognised.incomplete_tensors import has_dtypes, incompleteness
 from .options import ConvertOptions
 
 
 class GivenLayouts:
-    """The layouts that are possible before any array is looked at."""
+    """The given layouts, and the tensors that have them."""
 
     def __init__(self, path: Path, contents: Contents, options: ConvertOptions, named: Mapping[str, AnyLayout]) -> None:
         """``named`` are the tensors whose layouts the user gives. Raises ValueError for unknown names, and for a
@@ -32,10 +32,10 @@ class GivenLayouts:
         self.named = named
         self.path, self.tensors = path, contents.tensors
         self.stored_as, self.format = options.stored_as, options.format
-        self.said = {} if options.stored_as is not None else layouts_said(contents.metadata)
+        self.declared = {} if options.stored_as is not None else declared_layouts(contents.metadata)
         self.is_native, self.is_model = is_native(path), path.is_dir()
         self.groups = self._groups()
-        """The groups of the configuration of a model, or of the one next to a file."""
+        """The groups in the configuration of a model, or next to a file."""
 
     def _groups(self) -> Groups | None:
         if not self.is_model:
@@ -43,28 +43,29 @@ class GivenLayouts:
         try:
             return groups_in(self.path)
         except UnknownQuantization:
-            if self.stored_as is None and not self.said and not self.named:
+            if self.stored_as is None and not self.declared and not self.named:
                 raise
             return None
 
     def among(self, arrays: Collection[str], has_patterns: bool = True) -> dict[str, AnyLayout]:
-        """The tensors with codes among these arrays, with their layouts. ``has_patterns`` says that they were named.
+        """The tensors with codes among these arrays, with their layouts. ``has_patterns``: the user selected the
+        arrays.
 
-        Raises ValueError for codes without their scales, for arrays that several layouts explain, and where the
-        configuration says something else.
+        Raises ValueError for codes without their scales, for arrays that fit several layouts, and for a layout that
+        the configuration contradicts.
         """
         found = {name: layout for name, layout in self.named.items() if layout.codes.of(name) in arrays}
         rest = set(arrays) - {part for name, layout in self.named.items() for part in layout.names(name)}
-        if self.said:
+        if self.declared:
             found |= dict(self._of_metadata(rest))
-            rest -= {part for name, layout in self.said.items() for part in layout.names(name)}
-        is_given = self.said or (self.named and self.stored_as is None and not self.is_native)
+            rest -= {part for name, layout in self.declared.items() for part in layout.names(name)}
+        is_given = self.declared or (self.named and self.stored_as is None and not self.is_native)
         if not is_given or (self.is_model and self.groups):
             found |= dict(self._recognised(rest, self._candidates(has_patterns)))
         return dict(sorted(found.items()))
 
     def others(self, arrays: Collection[str]) -> dict[str, AnyLayout]:
-        """The quantized tensors among arrays that are not converted: of any block format that is known here."""
+        """The quantized tensors among arrays that are not converted, of any known block format."""
         every = copy.copy(self)
         every.stored_as, every.format = self.stored_as and self.stored_as.partition(":")[0], None
         with contextlib.suppress(ValueError):
@@ -72,8 +73,8 @@ class GivenLayouts:
         return {}
 
     def _of_metadata(self, arrays: Collection[str]) -> Iterator[tuple[str, AnyLayout]]:
-        """The tensors with the layouts that the metadata of mxcast say. Raises ValueError for missing arrays."""
-        for name, layout in self.said.items():
+        """The tensors and layouts in the metadata of mxcast. Raises ValueError for missing arrays."""
+        for name, layout in self.declared.items():
             array = layout.codes.of(name)
             of_format = [one.name for one in layouts_of(layout.dialect, self.format)] if self.format else [layout.name]
             if array not in arrays or layout.name not in of_format:
@@ -103,7 +104,7 @@ class GivenLayouts:
         layouts = layouts_of(self.stored_as, self.format)
         is_joined = any(layout.scales is None for layout in layouts)
         if is_joined and len(layouts) > 1:
-            layouts = [layout_named(self.stored_as)]  # which says that the block format must be given
+            layouts = [layout_named(self.stored_as)]  # raises: the block format must be given
         if is_joined and not has_patterns:
             raise ValueError(
                 f"the layout {layouts[0].dialect} has scales and codes in one array, which no name tells from "
@@ -120,7 +121,7 @@ class GivenLayouts:
             with contextlib.suppress(ValueError):  # another dialect has it
                 found |= {one.name for one in layouts_of(dialect, self.format)}
         if not found:
-            layouts_of(min(dialects, default=""), self.format)  # which says what there is
+            layouts_of(min(dialects, default=""), self.format)  # raises, and lists the formats
         return found
 
     def _recognised(self, arrays: Collection[str], layouts: Sequence[AnyLayout]) -> Iterator[tuple[str, AnyLayout]]:
@@ -133,16 +134,18 @@ class GivenLayouts:
                 fits = _named(self.tensors, array, [one for one in layouts if natives.get(stored.dtype) == one])
             elif self.stored_as is not None and len(layouts) == 1 and isinstance(layouts[0], Layout):
                 own = [one for one in layouts if one.codes.dtype == stored.dtype]
-                fits = _named(self.tensors, array, own)  # shapes that do not fit have a sentence of their own
+                fits = _named(self.tensors, array, own)  # wrong shapes are refused later
             else:
                 fits = fitting(self.tensors, array, layouts, tiles=self.groups.tiles if self.groups else ())
             if fits:
                 yield self._only(array, fits)
-            elif not has_dtypes(self.tensors, array, known) and (stray := stray_of(self.tensors, array, known)):
-                raise ValueError(f"{self.path}: {stray}")
+            elif has_dtypes(self.tensors, array, known):
+                continue
+            elif sentence := incompleteness(self.tensors, array, known):
+                raise ValueError(f"{self.path}: {sentence}")
 
     def _only(self, array: str, fits: Mapping[str, Sequence[AnyLayout]]) -> tuple[str, AnyLayout]:
-        """The tensor and the layout that an array of codes has. Raises ValueError if there are several."""
+        """The tensor and the layout of an array of codes. Raises ValueError if there are several."""
         if len(fits) > 1:
             raise ValueError(f"{self.path}: the array {array!r} may be of the tensor {' or '.join(map(repr, fits))}")
         ((name, layouts),) = fits.items()
@@ -159,8 +162,8 @@ class GivenLayouts:
         return name, layout
 
     def _agreed(self, name: str, layouts: Sequence[AnyLayout]) -> Sequence[AnyLayout]:
-        """The layouts of a tensor with which the configuration agrees. Raises ValueError without any: in a model, and
-        next to a file if arrays of both have these names.
+        """The layouts of a tensor with which the configuration agrees. Raises ValueError if it agrees with none, in a
+        model, and next to a file if the layouts of both use these names.
         """
         if self.groups is None or self.is_native:
             return layouts
@@ -178,7 +181,7 @@ class GivenLayouts:
 
 
 def _named(tensors: Mapping[str, Stored], array: str, layouts: Sequence[AnyLayout]) -> dict[str, list[AnyLayout]]:
-    """The layouts that have the name of an array of codes, and scales next to it, by tensor."""
+    """The layouts whose names fit an array of codes and its scales, by tensor."""
     found: dict[str, list[AnyLayout]] = {}
     for layout in layouts:
         name = layout.codes.tensor_of(array)

@@ -15,7 +15,7 @@ from ...spec.catalogue import Rule
 
 
 class Cause(Rule):
-    """Why a result is NaN or Inf. Where several apply, the first counts."""
+    """The cause of NaN or Inf. If several apply, the first counts."""
 
     TENSOR_SCALE = "tensor_scale", "the tensor scale is NaN, Inf or a divisor that is 0"
     BLOCK_SCALE = "block_scale", "the block scale is NaN"
@@ -25,7 +25,7 @@ class Cause(Rule):
 
 @dataclass(frozen=True, kw_only=True)
 class NotFinite:
-    """How many results are NaN and how many Inf, by the name of the cause."""
+    """The numbers of NaN and of Inf by the name of the cause."""
 
     nan: Counter[str] = field(default_factory=Counter)
     inf: Counter[str] = field(default_factory=Counter)
@@ -61,7 +61,7 @@ class NotFinite:
 
 
 def not_finite(q: BlockArray, numbers: np.ndarray) -> NotFinite:
-    """The counts of the float32 numbers that a block array has become."""
+    """The counts of the dequantized numbers of a block array."""
     if np.isfinite(numbers).all():
         return NotFinite()
     y, codes, scales = (np.moveaxis(a, q.axis, -1) for a in (numbers, q.codes, q.scales))

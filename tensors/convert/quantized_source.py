@@ -1,4 +1,4 @@
-"""Which tensors of a file or a model are converted, and how each is read."""
+"""The quantized tensors of a file or a model that are converted, and their arrays."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ...spec.layouts.scaled import AnyLayout, ScaledLayout, layouts_of
 from ..containers.containers import read
 from ..containers.contents import Contents
 from ..containers.native_types import NATIVE, is_native
-from ..layouts.declarations import MARKS
-from ..layouts.library_metadata import layouts_said, marks_of
+from ..layouts.declarations import DECLARATIONS
+from ..layouts.library_metadata import comfy_names, declared_layouts
 from ..layouts.own_metadata import KEY, about, part_names
 from ..layouts.scaled_tensor import ScaledTensor
 from ..layouts.stored_tensors import LaidTensor, OwnTensor, StoredTensor
@@ -25,27 +25,27 @@ from .selection import asked_for
 
 
 def says_layout(path: Path) -> bool:
-    """Does a file say itself in which layouts of libraries its tensors are? Raises the errors of `read`."""
-    return path.suffix in NATIVE or (path.suffix == ".safetensors" and bool(layouts_said(read(path).metadata)))
+    """Does a file declare the layouts of its tensors? Raises the errors of `read`."""
+    return path.suffix in NATIVE or (path.suffix == ".safetensors" and bool(declared_layouts(read(path).metadata)))
 
 
 class QuantizedSource:
-    """A file or a model with quantized tensors, of `quantize_file` or in the layout of a library.
+    """A file or a model with quantized tensors, in the layout of mxcast or of a library.
 
-    ``names`` lists the tensors that are converted, ``kept`` the quantized tensors of a model that are not, with their
-    layouts, and ``copied`` the arrays that belong to no converted tensor.
+    ``names`` lists the converted tensors, ``kept`` the other quantized tensors of a model with their layouts, and
+    ``copied`` the arrays of no converted tensor.
     """
 
     def __init__(self, path: Path, options: ConvertOptions, contents: Contents | None = None) -> None:
-        """``contents`` are those of a file that is open. Raises ValueError for a file without such tensors."""
+        """``contents`` belong to a file that is open already. Raises ValueError for a file without such tensors."""
         self.path, self.contents = path, read(path) if contents is None else contents
         self.file = path
-        """The file that is read; errors name ``path``."""
+        """The file that is read; ``path`` is its name in errors."""
         self.own = about(path, self.contents) if KEY in self.contents.metadata else None
         self.layouts: dict[str, AnyLayout] = {}
         self.kept: dict[str, AnyLayout] = {}
         self.named: dict[str, AnyLayout] = {}
-        """The tensors whose layouts the user gives."""
+        """The layouts of the tensors that the user names."""
         chosen, given = asked_for(self.contents, options.include, options.exclude), None
         if self.own:
             if options.stored_as is not None or options.format is not None:
@@ -59,7 +59,7 @@ class QuantizedSource:
             given = GivenLayouts(path, self.contents, options, self.named)
             self.layouts = given.among(chosen, bool(options.include))
             self.names = list(self.layouts)
-            self._check_marks()
+            self._check_declarations()
             parts = arrays_of(self.layouts)
         if given is not None and given.is_model:
             self.kept = given.others(self.contents.tensors.keys() - parts)
@@ -68,7 +68,7 @@ class QuantizedSource:
         if not self.names:
             words = "" if options.stored_as is None else f" in the layout {options.stored_as}"
             raise ValueError(f"{path} has no quantized tensors{words}")
-        parts |= marks_of(self.layouts)
+        parts |= comfy_names(self.layouts)
         self.copied = {name: stored for name, stored in self.contents.tensors.items() if name not in parts}
 
     def _applied(self, named: NamedArrays) -> tuple[Contents, dict[str, AnyLayout]]:
@@ -78,8 +78,8 @@ class QuantizedSource:
             raise ValueError(f"{self.path}: {error}") from None
 
     def _check_copied(self, parts: Collection[str], chosen: set[str], given: GivenLayouts) -> None:
-        """Raise ValueError for an array that looks quantized and would be copied: in a file, unless patterns of names
-        leave it out; in a model always, because the new configuration would not describe it.
+        """Raise ValueError for a copied array that looks quantized: in a file unless patterns of names exclude it, in a
+        model always, because the new configuration would not describe it.
         """
         for arrays, words in unrecognised(self.contents.tensors, parts):
             sentence = f"{self.path}: {words}: {NOT_READ}{suggestions(self.contents.tensors, arrays)}"
@@ -94,25 +94,25 @@ class QuantizedSource:
             raise ValueError(f"tensor {name!r} of {self.path}: {sentence}; --exclude leaves the tensor out")
 
     def restrict(self, arrays: Collection[str], metadata: Mapping[str, str]) -> None:
-        """Leave out the tensors whose codes are not among the arrays of a shard, and the other arrays that are not; the
-        metadata are those of the shard.
+        """Keep the tensors whose codes are among the arrays of a shard, the other arrays of the shard, and its
+        metadata.
         """
         self.contents = replace(self.contents, metadata=dict(metadata))
         self.names = [name for name in self.names if self.layouts[name].codes.of(name) in arrays]
-        self._check_marks()
+        self._check_declarations()
         self.copied = {name: stored for name, stored in self.copied.items() if name in arrays}
 
-    def _check_marks(self) -> None:
-        """Raise ValueError for a tensor of which its library says in the file that it has another layout."""
+    def _check_declarations(self) -> None:
+        """Raise ValueError for a tensor with a declaration of another layout in the file."""
         every, alike = layouts_of(), dict[str, list[AnyLayout]]()
         for name in (name for name in self.names if name not in self.named):
             layout = self.layouts[name]
             if layout.full_name not in alike:
                 alike[layout.full_name] = [layout, *(one for one in every if one.reading == layout.reading)]
             with self.naming(name):
-                for mark in (read_mark(self.contents, name) for read_mark in MARKS):
-                    if mark is not None and not any(map(mark.allows, alike[layout.full_name])):
-                        raise ValueError(f"{mark.text}, which is not the layout {layout.name}")
+                for declared in (reader(self.contents, name) for reader in DECLARATIONS):
+                    if declared is not None and not any(map(declared.allows, alike[layout.full_name])):
+                        raise ValueError(f"{declared.text}, which is not the layout {layout.name}")
 
     def tensor(self, name: str) -> StoredTensor:
         """A tensor. Raises ValueError for a damaged one."""
@@ -127,7 +127,7 @@ class QuantizedSource:
 
     @contextlib.contextmanager
     def naming(self, name: str) -> Iterator[None]:
-        """Make errors of what is done with a tensor name it."""
+        """A block whose errors name the tensor."""
         try:
             yield
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""Files of quantized tensors in the layouts of libraries: no number changes, and no tensor is in memory as a whole."""
+"""Conversion of quantized files to another layout or to numbers. No tensor is in memory as a whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..containers.containers import written
 from ..containers.gguf import without_types
 from ..containers.native_types import NATIVE
 from ..layouts.experts import arranged
-from ..layouts.library_metadata import remarks
+from ..layouts.library_metadata import metadata_after
 from ..layouts.own_metadata import KEY, widest_first
 from ..layouts.scaled_tensor import ScaledTensor
 from ..layouts.stored_tensors import StoredTensor
@@ -50,11 +50,11 @@ class ConvertedFile:
 def convert_file(source: Path, target: Path, options: ConvertOptions, execution: Execution = PLAIN) -> ConvertedFile:
     """Write the quantized tensors of a `.safetensors`, `.gguf` or `.onnx` file as a library stores them, or as numbers.
 
-    A `.gguf` file has the layout `ggml` and an `.onnx` file `onnx`, and they say themselves what is quantized; so does
-    a `.safetensors` file of `quantize_file`. All other arrays are copied.
+    A `.gguf` file has the layout `ggml` and an `.onnx` file `onnx`; their types, and the metadata of a `.safetensors`
+    file of mxcast, declare which tensors are quantized. All other arrays are copied.
 
-    Raises ValueError for unknown layouts, files without such tensors and damaged ones, and for what `models.pack`
-    refuses; the tensor is named. ``target`` appears whole or not at all.
+    Raises ValueError for unknown layouts, for damaged files and files without such tensors, and the errors of
+    `models.pack` with the name of the tensor. ``target`` appears whole or not at all.
     """
     check_ends(source, target, dict.fromkeys(CONTAINERS, CONTAINERS))
     return convert_tensors(QuantizedSource(source, options), target, options, execution)
@@ -96,7 +96,7 @@ def convert_tensors(
     metadata = {key: text for key, text in source.contents.metadata.items() if key != KEY}
     after = {name: there for name, tensor in tensors.items() if (there := of[name].layout(tensor)) is not None}
     codes = {name: tensor.codes for name, tensor in tensors.items()}
-    metadata = remarks(metadata, source.layouts, after, codes, copied, target.suffix in NATIVE)
+    metadata = metadata_after(metadata, source.layouts, after, codes, copied, target.suffix in NATIVE)
     sizes = {name: math.prod(tensor.codes) for name, tensor in tensors.items()}
     laid_out = widest_first(header)
     if target.suffix != ".gguf":
@@ -127,7 +127,7 @@ def convert_tensors(
 
 
 def _conversion_of(tensor: StoredTensor, conversion: Conversion[StoredTensor]) -> Conversion[Any]:
-    """The conversion of one tensor: FP8 under scales that are numbers is repacked in its own way."""
+    """The conversion of one tensor: FP8 with scales that are numbers is repacked by `Rescaled`."""
     if isinstance(conversion, Repacked) and isinstance(tensor, ScaledTensor):
         return Rescaled(conversion.dialect)
     return conversion

@@ -1,4 +1,4 @@
-"""FP8 tensors under scales that are numbers, in the layout of another library: the codes and the numbers stay."""
+"""FP8 tensors with scales that are numbers, in the layout of another library. Codes and numbers stay the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from ...models.arrays.layout_parts import Box
 from ...spec.layouts.scaled import SCALED_LAYOUTS, ScaledLayout, scales_shape
 from ..containers.contents import taken
-from ..layouts.library_metadata import mark
+from ..layouts.library_metadata import comfy_description
 from ..layouts.scaled_tensor import ScaledTensor
 from .conversions import MadeArray, Placed
 from .not_finite import NotFinite
@@ -16,13 +16,13 @@ Shape = tuple[int, ...]
 
 
 class Rescaled:
-    """The conversion of a `ScaledTensor` to the layout of a dialect. Its scales are converted as a whole."""
+    """The conversion of a `ScaledTensor` to the layout of a dialect. Its scales are converted at once."""
 
     def __init__(self, dialect: str) -> None:
         self.dialect = dialect
 
     def layout(self, tensor: ScaledTensor) -> ScaledLayout:
-        """Raises ValueError for a dialect that has no such tensors."""
+        """Raises ValueError for a dialect without such tensors."""
         there = SCALED_LAYOUTS.get(self.dialect, {}).get(tensor.layout.block)
         if there is None or not there.forms:
             element = tensor.layout.element.name
@@ -45,12 +45,12 @@ class Rescaled:
         return made
 
     def whole(self, name: str, tensor: ScaledTensor) -> Placed:
-        """The scales, and what marks the tensor."""
+        """The scales, and the array `COMFY`."""
         layout = self.layout(tensor)
         scales = tensor.numbers_of_scales().reshape(scales_shape(layout, tensor.shape))
         if layout.scales.dtype == "F8_E8M0":
             scales = _as_e8m0(scales)
-        found = {layout.scales.of(name): scales, **mark(layout, name)}
+        found = {layout.scales.of(name): scales, **comfy_description(layout, name)}
         return {array: ((0,) * data.ndim, data) for array, data in found.items()}
 
     def units(self, tensor: ScaledTensor) -> Shape:
@@ -63,7 +63,7 @@ class Rescaled:
 
 
 def _as_e8m0(scales: np.ndarray) -> np.ndarray:
-    """Codes of E8M0. Raises ValueError for a scale that is no power of two."""
+    """Codes of E8M0. Raises ValueError for a scale that is not a power of two of its range."""
     fractions, exponents = np.frexp(scales)
     codes, is_nan = exponents.astype(np.int64) + 126, np.isnan(scales)
     others = ~is_nan & ((fractions != 0.5) | (codes < 0) | (codes > 254))

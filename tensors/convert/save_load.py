@@ -1,4 +1,4 @@
-"""One quantized array as a file of its own, of the kind that `quantize_file` writes and `dequantize_file` reads."""
+"""One quantized array in a file of its own, in the layout of `quantize_file`."""
 
 from __future__ import annotations
 

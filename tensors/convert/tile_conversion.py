@@ -14,7 +14,7 @@ from .tiles import CHUNK, Tile, complete, numbers_of
 
 
 def largest_magnitude(stored: Stored, numerics: Encode | Nvfp4Encode) -> float | None:
-    """That of a tensor, where the scale of the tensor needs it; NaN is what the order makes of it."""
+    """The largest magnitude of a tensor, as the order finds it; None for block formats without tensor scale."""
     if not isinstance(numerics, Nvfp4Encode) or numerics.block.tensor_scale is None:
         return None
     largest = np.float32(0)
@@ -29,20 +29,20 @@ def largest_magnitude(stored: Stored, numerics: Encode | Nvfp4Encode) -> float |
 def quantize_tile(
     stored: Stored, tile: Tile, numerics: Encode | Nvfp4Encode, random: np.random.Generator | None, amax: float | None
 ) -> tuple[Quantized, Statistics]:
-    """The blocks of a tile, and what was lost; ``random`` draws the random bits of stochastic rounding, and ``amax`` is
-    the largest magnitude of the tensor where its scale needs it.
+    """The blocks of a tile, and statistics of the errors; ``random`` draws the bits of stochastic rounding, and
+    ``amax`` is the `largest_magnitude` of the tensor.
     """
     x = numbers_of(stored, tile)
     if isinstance(numerics, Nvfp4Encode):
         q = _nvfp4(x, numerics, random, amax)
     else:
-        q = _one_level(x, numerics, random)
+        q = _mx(x, numerics, random)
     statistics = error_statistics(x, q)
     stored.release(tile.start(), x.size)
     return q, statistics
 
 
-def _one_level(x: np.ndarray, numerics: Encode, random: np.random.Generator | None) -> Quantized:
+def _mx(x: np.ndarray, numerics: Encode, random: np.random.Generator | None) -> Quantized:
     blocks = complete(x, numerics.block_size)
     scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, code_dtype(numerics.block.element))
     drawn = None if random is None else random.integers(0, 1 << numerics.random_bits, blocks.shape, np.uint16)
@@ -59,7 +59,7 @@ def _nvfp4(x: np.ndarray, numerics: Nvfp4Encode, random: np.random.Generator | N
 
 
 def dequantize_tile(parts: Parts, tile: Tile, numerics: Encode | Nvfp4Encode) -> tuple[np.ndarray, NotFinite]:
-    """The float32 numbers (rows, columns) of a tile, and how many of them are NaN or Inf."""
+    """The float32 numbers (rows, columns) of a tile, and the counts of NaN and Inf."""
     (rows, columns), size = tile.size, numerics.block_size
     blocks = -(-columns // size)
     first, count = tile.start(size), rows * blocks

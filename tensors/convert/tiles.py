@@ -1,4 +1,4 @@
-"""Tensors in tiles of whole blocks: rows of the last axis, or parts of one row, never the whole tensor at once."""
+"""Tensors in tiles of whole blocks: some rows of the last axis, or a part of one row."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ..containers.containers import Writer
 from ..containers.contents import Stored
 
 CHUNK = 1 << 18
-"""Elements at a time: enough to hide what a tile costs, few enough for the caches."""
+"""Elements of a tile: enough to hide its overhead, few enough for the caches."""
 
 Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tile:
-    """Part of a tensor of ``shape``, seen as (rows, columns) such that blocks lie within a row: contiguous in the
-    tensor, in its codes and in its scales.
+    """Part of a tensor of ``shape`` (rows, columns) with blocks within rows. It is contiguous in the tensor, in its
+    codes and in its scales.
     """
 
     shape: tuple[int, int]
@@ -34,14 +34,14 @@ class Tile:
         return self.rows.stop - self.rows.start, self.columns.stop - self.columns.start
 
     def start(self, unit: int = 1) -> int:
-        """Where it starts in the tensor, or where its groups of ``unit`` columns do, the last of a row being
-        completed.
+        """The index of its first element, or of its first group of ``unit`` columns; the last group of a row is
+        padded.
         """
         return self.rows.start * -(-self.shape[1] // unit) + self.columns.start // unit
 
 
 def codes_and_scales_shapes(shape: Shape, block_size: int) -> tuple[Shape, Shape]:
-    """Shapes of the codes and scales of a tensor whose last axis is completed to whole blocks.
+    """Shapes of the codes and scales of a tensor whose last axis is padded to whole blocks.
 
     >>> codes_and_scales_shapes((3, 40), 32)
     ((3, 64), (3, 2))
@@ -52,9 +52,9 @@ def codes_and_scales_shapes(shape: Shape, block_size: int) -> tuple[Shape, Shape
 
 
 def tiles(shape: Shape, block_size: int) -> Iterator[Tile]:
-    """All tiles of a tensor, in order: some whole rows at a time, or whole blocks of one row."""
+    """All tiles of a tensor, in order: whole rows, or whole blocks of one row."""
     count, last = math.prod(shape), shape[-1]
-    # one row only, where no block of the tensor is incomplete
+    # one row, if no block of the tensor is incomplete
     rows, columns = (1, count) if last % block_size == 0 or not count else (count // last, last)
     height, width = max(1, CHUNK // max(columns, 1)), CHUNK // block_size * block_size
     for row in range(0, rows, height):
@@ -67,21 +67,21 @@ def tiles(shape: Shape, block_size: int) -> Iterator[Tile]:
 
 
 def float_blocks(stored: Stored, block_size: int) -> Iterator[np.ndarray]:
-    """The float32 blocks (n, block_size) of a tensor, the last of each row completed with zeros."""
+    """The float32 blocks (n, block_size) of a tensor; zeros pad the last block of each row."""
     for tile in tiles(stored.shape, block_size):
         numbers = numbers_of(stored, tile)
         yield complete(widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32), block_size)
 
 
 def numbers_of(stored: Stored, tile: Tile) -> np.ndarray:
-    """The numbers of a tile (rows, columns), in the machine's byte order and alignment; of BF16 the patterns."""
+    """The numbers of a tile (rows, columns) in native byte order, BF16 as patterns."""
     rows, columns = tile.size
     part = stored.data[tile.start() : tile.start() + rows * columns].reshape(rows, columns)
     return np.require(part, part.dtype.newbyteorder("="), ["C", "A"])
 
 
 def complete(x: np.ndarray, block_size: int) -> np.ndarray:
-    """Blocks (n, block_size) of rows (rows, columns), the last of each row completed with zeros."""
+    """Blocks (n, block_size) of rows (rows, columns); zeros pad the last block of each row."""
     if x.shape[-1] % block_size:
         x = np.pad(x, ((0, 0), (0, -x.shape[-1] % block_size)))
     return x.reshape(-1, block_size)

@@ -1,5 +1,5 @@
-"""Files of tensors with the last two axes of experts swapped: transformers has the experts of gpt-oss so in BF16, and
-quantizes along the last axis but one.
+"""Files with the last two axes of experts swapped. In BF16, transformers stores the experts of gpt-oss so, and
+quantizes along the second last axis.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from .selection import SOURCES, asked_for, check_ends, quantizable
 from .tiles import copy
 
 SIDE = 1024
-"""Rows and columns of the tiles that are swapped, so that neither side is read or written a few numbers at a time."""
+"""Rows and columns of a tile: long enough runs for reading and for writing."""
 
 
 @contextlib.contextmanager
 def transposed(source: Path, target: Path, options: QuantizeOptions, unfinished: Path | None = None) -> Iterator[Path]:
-    """A temporary file, beside ``target`` or in the folder ``unfinished``, with the tensors of another, of which those
-    of three axes that would be quantized have the last two swapped.
+    """A temporary copy of a file, in which the quantized tensors of three axes have the last two axes swapped. It is
+    next to ``target``, or in the folder ``unfinished``.
 
-    Raises the errors of `files.quantize_file`, and ValueError where there are none.
+    Raises the errors of `files.quantize_with`, and ValueError without such tensors.
     """
     check_ends(source, target, dict.fromkeys(SOURCES, (target.suffix,)))
     contents = read(source)

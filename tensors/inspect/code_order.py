@@ -1,9 +1,9 @@
-"""In which order codes of four bits stand: a profile of a tensor along its lines against profiles of other tensors.
+"""The order of codes of four bits, by a comparison of profiles: the magnitudes of a tensor along its lines.
 
-A block has the same codes in whatever order they stand, so that nothing in one tensor tells. But the places in a line
-are channels that other tensors have too: a normalisation in front has a weight for each of them, and a layer before
-a line. Channels that are large here are large, or small, there. Lines are not packed, and what is not quantized is not
-either: so their profiles are right in any case.
+One tensor does not show the order of the codes in a block. But the places of a line are channels of other tensors too:
+a normalisation before the layer has a weight for each channel, and the layer before it has a line. Channels that are
+large in one tensor are large, or small, in the other. The order of lines and of numbers that are not quantized is
+certain, and so are their profiles.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from .tally import LONGEST, Profile
 
 FOUR_BITS = tuple(packing for packing, bits in PACKED_BITS.items() if bits == (4,))
 SURE, LITTLE = 7.0, 4.0
-"""What two profiles have in common, in units of what they have at other shifts. In MiniLM the right order of most
-tensors has 7 to 21 with one of the 120 others, and swapped neighbours at most 4. Halves read as neighbours have more
-where channels are alike over long stretches, and then nothing is said.
+"""The correlation of two profiles, in units of their correlation at other shifts. In MiniLM the right order of most
+tensors has 7 to 21 with one of the 120 others, and swapped neighbours at most 4. Halves read as neighbours have more if
+channels are alike over long stretches; such tensors cause no suspicion.
 """
 FEWEST = 32
-"""Places of a profile that must be known."""
+"""The least number of known places of a profile."""
 MOST_PROFILES = 256
-"""Other tensors of one length."""
+"""Profiles of one length."""
 MOST_NUMBERS = 1 << 22
-"""Of a tensor that is not quantized, which a profile is made of."""
+"""Numbers in the profile of a tensor that is not quantized."""
 
 
 def suspicions_of_code_order(judged: Sequence[Judged], others: Mapping[str, Stored]) -> Iterator[Suspicion]:
-    """Tensors whose codes stand in another order than their layout has.
+    """Tensors with another order of codes than their layout has.
 
     Parameters
     ----------
     judged : the quantized tensors of a file
-    others : what else the file has
+    others : the other arrays of the file
     """
     ordered = [one for one in judged if one.layout.packing in FOUR_BITS and one.tally.columns]
     lengths = {_length(one) for one in ordered}
@@ -65,8 +65,8 @@ def suspicions_of_code_order(judged: Sequence[Judged], others: Mapping[str, Stor
         if most >= SURE and least <= LITTLE:
             yield one.suspicion(
                 Kind.CODE_ORDER,
-                f"the codes seem to stand in the order {best}, not {declared}: then magnitudes along a line go with "
-                f"those of {name!r}, {most:.1f} times as much as at other shifts, and as declared {least:.1f} times",
+                f"the codes seem to be in the order {best}, not {declared}: then magnitudes along a line agree with "
+                f"{name!r} {most:.1f} times as much as at other shifts, and as declared {least:.1f} times",
                 {str(packing): relation for packing, (relation, _) in strongest.items()},
             )
 
@@ -76,14 +76,14 @@ def _length(one: Judged) -> int:
 
 
 def _places(declared: Packing, other: Packing, width: int) -> np.ndarray:
-    """Where each code of a block stands in the declared order, when bytes are read in the other one."""
+    """The place of each code of a block in the declared order, if bytes are read in the other one."""
     places = np.arange(width, dtype=np.uint8)
     low, high = (PACKINGS[other][1](PACKINGS[declared][0](part[None])) for part in (places & 15, places >> 4))
     return (low | high << 4)[0]
 
 
 def _spectrum(profile: np.ndarray) -> np.ndarray:
-    """Of a profile about its mean; what is not known of it is the mean. Empty where too little is known."""
+    """The spectrum of a profile around its mean, which replaces unknown places; empty if too few are known."""
     known = np.isfinite(profile)
     if np.count_nonzero(known) < FEWEST:
         return np.empty(0)
@@ -91,9 +91,9 @@ def _spectrum(profile: np.ndarray) -> np.ndarray:
 
 
 def _relation(a: np.ndarray, b: np.ndarray, length: int) -> float:
-    """The product of two profiles, given their spectra, in units of that of all other places they can be shifted to.
+    """The correlation of two profiles from their spectra, in units of the mean at all other shifts.
 
-    Profiles that are smooth, or repeat with every head, are alike at other shifts too: then this is no more than a few.
+    Profiles that are smooth, or repeat with every head, correlate at other shifts too, so the result is small.
     """
     if not a.size or not b.size:
         return 0.0
@@ -103,7 +103,7 @@ def _relation(a: np.ndarray, b: np.ndarray, length: int) -> float:
 
 
 def _profiles(length: int, judged: Sequence[Judged], others: Mapping[str, Stored]) -> Iterator[tuple[str, np.ndarray]]:
-    """What is known of so many channels, whatever the order of codes."""
+    """The profiles of this many channels that do not depend on the order of codes."""
     for name, stored in others.items():
         if stored.dtype in CONVERTED and 0 < len(stored.shape) < 3 and length in stored.shape:
             yield from ((name, profile) for profile in _of_numbers(stored, length))
@@ -113,7 +113,7 @@ def _profiles(length: int, judged: Sequence[Judged], others: Mapping[str, Stored
 
 
 def _of_numbers(stored: Stored, length: int) -> Iterator[np.ndarray]:
-    """Of a vector, or of the columns and the lines of a matrix of which enough fits `MOST_NUMBERS`."""
+    """The profile of a vector, or the profiles of the columns and the lines of a matrix up to `MOST_NUMBERS`."""
     lines, places = stored.shape if len(stored.shape) == 2 else (1, *stored.shape)
     if not 0 < places <= min(LONGEST, MOST_NUMBERS) or not lines:
         return

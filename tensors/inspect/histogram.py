@@ -1,17 +1,17 @@
-"""Pictures of how often scales have each power of two: a line of characters, and an SVG."""
+"""Histograms of scales by power of two: a line of characters, and an SVG."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 MOST_BARS = 32
-"""In one picture; beyond it each bar is of several powers of two."""
+"""Bars of a histogram; for a wider range each bar covers several powers of two."""
 BLOCKS, ASCII = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
-"""Heights of characters, from nothing to the most."""
+"""Characters by height."""
 
 
 def bars(binades: Mapping[int, int]) -> tuple[int, int, list[int]]:
-    """The lowest power of two, how many a bar has, and the counts of the bars; of no scales no bars.
+    """The lowest power of two, the powers of each bar, and the counts of the bars.
 
     >>> bars({-7: 3, -5: 1})
     (-7, 1, [3, 0, 1])
@@ -27,7 +27,7 @@ def bars(binades: Mapping[int, int]) -> tuple[int, int, list[int]]:
 
 
 def line(binades: Mapping[int, int], *, is_ascii: bool = False) -> str:
-    """The picture as a line, between the lowest and the highest power of two. What is there has a height.
+    """The histogram as a line between the lowest and the highest power of two. Every count above 0 has a height.
 
     >>> line({-7: 30, -5: 1}, is_ascii=True)
     '2^-7 @ . 2^-5'
@@ -41,11 +41,11 @@ def line(binades: Mapping[int, int], *, is_ascii: bool = False) -> str:
 
 
 WIDTH, HEIGHT, STEM, BASE = 640, 120, 16, 96
-"""Of the drawing and of a bar at most, and where bars stand, in units of the SVG."""
+"""Size of the drawing, the largest width of a bar, and the y of the base line, in units of the SVG."""
 
 
 def svg(binades: Mapping[int, int], label: str) -> str:
-    """The picture as an SVG element; ``label`` is what a screen reader says, without characters of XML."""
+    """The histogram as an SVG element; ``label`` is for screen readers, and has no special characters of XML."""
     low, step, counts = bars(binades)
     pitch = min(WIDTH / max(len(counts), 1), 1.5 * STEM)
     width, drawn = pitch * 0.75, []

@@ -1,4 +1,4 @@
-"""Numbers that no weights are: NaN, Inf, beyond float32, or under a tensor scale that was not initialised."""
+"""Numbers that weights never have: NaN, Inf, beyond float32, or with a tensor scale that was not initialised."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..unrecognised.arrays import OF_ACTIVATIONS
 from .judging import Judged, Kind, Suspicion, is_plausible
 
 MOST_SCALES = 1 << 16
-"""Scales of activations in one array that are looked at."""
+"""Scales of activations that are checked in one array."""
 
 
 def _are(count: int) -> str:
@@ -22,7 +22,7 @@ def _are(count: int) -> str:
 
 
 def elements_in_words(count: int) -> str:
-    """How many elements a sentence is about.
+    """The subject of a sentence about elements.
 
     >>> elements_in_words(1), elements_in_words(2)
     ('1 element is', '2 elements are')
@@ -57,7 +57,7 @@ def _has_square(amax: float) -> bool:
 
 
 def _magnitude(judged: Judged) -> Iterator[Suspicion]:
-    """Magnitudes under block scales alone; those under a tensor scale are left to `_tensor_scale`."""
+    """Magnitudes under block scales alone. `_tensor_scale` checks the magnitudes under a tensor scale."""
     tally, amax = judged.tally, judged.amax
     if not tally.largest or judged.layout.tensor_scale is not None or _has_square(amax):
         return
@@ -130,7 +130,7 @@ def _is_scale(g: float, judged: Judged) -> bool:
 
 
 def of_activations(others: Mapping[str, Stored]) -> Iterator[Suspicion]:
-    """Scales of activations that are not positive numbers, or were not initialised; no tensor of the file has them."""
+    """Scales of activations, which belong to no tensor, that are not positive numbers or were not initialised."""
     for name, stored in others.items():
         leaf = name.rpartition(".")[2]
         if "scale" not in leaf or not OF_ACTIVATIONS.match(leaf) or stored.dtype != "F32":
@@ -142,4 +142,4 @@ def of_activations(others: Mapping[str, Stored]) -> Iterator[Suspicion]:
 
 
 IMPOSSIBLE = (_not_finite, _magnitude, _tensor_scale)
-"""The checks of this file."""
+"""All checks for impossible numbers."""

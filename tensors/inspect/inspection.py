@@ -1,4 +1,4 @@
-"""What is in a file of quantized tensors: how each is stored, what was counted of it, and what looks wrong."""
+"""Inspection of a quantized file: the layout of each tensor, counts of its codes and scales, and suspicions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...spec.layouts.scaled import AnyLayout, ScaledLayout
 from ..checkpoint.model_folder import shards_beside
 from ..containers.containers import read
 from ..layouts.own_metadata import KEY
-from ..layouts.recognition import Reading, Recognised, recognised, recognised_in, strays
+from ..layouts.recognition import Reading, Recognised, incomplete_arrays, recognised, recognised_in
 from ..layouts.scaled_tensor import ScaledTensor
 from ..layouts.stored_blocks import StoredBlocks
 from ..unrecognised.arrays import NOT_READ, apart, more_than_codes, scales_of, unrecognised
@@ -28,7 +28,7 @@ from .suspicions import suspicions
 from .tally import Tally, tallied
 
 COUNTED = "blocks", "codes used", "zero", "NaN", "saturated", "amax"
-"""What a tensor has of each: ``zero`` and ``NaN`` are blocks, ``saturated`` are elements of the largest magnitude of
+"""Columns of the table: ``zero`` and ``NaN`` count blocks, ``saturated`` counts elements of the largest magnitude of
 their format, and ``amax`` is the largest magnitude of the tensor.
 """
 
@@ -39,16 +39,16 @@ class InspectedTensor:
 
     name: str
     readings: tuple[Reading, ...]
-    """The ways to read it; with more than one it is ambiguous, and nothing was counted."""
+    """The ways to read it. If there are several, it is ambiguous, and nothing is counted."""
     shape: tuple[int, ...]
-    """Of the stored codes."""
+    """The shape of the stored codes."""
     differences: str = ""
-    """Of an ambiguous tensor, what it may be, and what would tell; empty for others."""
+    """The difference between the readings of an ambiguous tensor; empty for other tensors."""
     blocks: int = 0
-    """All that it has."""
+    """The number of all blocks."""
     tally: Tally | ScaledTally | None = None
     amax: float | None = None
-    """The largest magnitude that was looked at, the tensor scale included."""
+    """The largest magnitude of the counted blocks, with the tensor scale."""
     tensor_scale: tuple[float, ...] = ()
 
     @property
@@ -56,7 +56,7 @@ class InspectedTensor:
         return bool(self.differences)
 
     def counted(self) -> dict[str, object]:
-        """What was counted, as tables have it."""
+        """The counts for a row of a table."""
         tally = self.tally
         if tally is None:
             return dict.fromkeys(COUNTED, "")
@@ -95,7 +95,7 @@ class Inspection:
     path: Path
     tensors: tuple[InspectedTensor, ...]
     others: tuple[str, ...]
-    """The arrays that belong to no quantized tensor."""
+    """The names of the arrays of no quantized tensor."""
     suspicions: tuple[Suspicion, ...]
 
     @property
@@ -121,30 +121,31 @@ def inspect_file(
     whole: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Inspection:
-    """Say what is in a file of quantized tensors, or in a folder with the files of a model.
+    """Describe the quantized tensors of a file, or of a model in a folder, and look for mistakes.
 
-    Nothing is guessed: a tensor that several layouts fit, which read other numbers, is ambiguous.
+    Nothing is guessed: a tensor is ambiguous if several layouts fit that read different numbers.
 
     Parameters
     ----------
     path : a file that `containers.read` opens, or a folder with shards
-    stored_as : the layout, where several fit: a dialect, or one of its layouts as ``quark:mxfp6_e2m3``
-    names, reads : arrays that no layout names, as ``codes={}.weight,scale={}.weight_scale_inv``, and how they are read,
-        as ``scale=e8m0`` (`named_arrays`)
-    whole : count every block; of a large tensor a sample of about 130,000 unless asked for
-    progress : is called with the tensors done and those in all
+    stored_as : the layout, if several fit: a dialect, or one of its layouts as ``quark:mxfp6_e2m3``
+    names, reads : names of arrays that fit no layout, as ``codes={}.weight,scale={}.weight_scale_inv``, and their
+        formats, as ``scale=e8m0`` (`named_arrays`)
+    whole : count every block; by default a sample of about 130,000 blocks of a large tensor
+    progress : receives the number of tensors done and the number of all tensors
 
     Returns
     -------
     Inspection
-        for each tensor its readings with their evidence and what was counted; and the suspicions of the file
+        the readings of each tensor with their evidence and counts, and the suspicions
 
     Raises
     ------
     ValueError
-        for a damaged or foreign file, an unknown layout and one that no tensor has
+        for a damaged or foreign file, a damaged configuration of a model, an unknown layout, and a layout that no
+        tensor has
     OSError
-        in the words of the system
+        if a file cannot be read
     """
     path, named = Path(path), NamedArrays.given(names, reads)
     if path.is_dir():
@@ -157,7 +158,7 @@ def inspect_file(
     for done, tensor in enumerate(found, start=1):
         layout, one = tensor.readings[0].layout, None
         if isinstance(layout, ScaledLayout):
-            inspected.append(_scaled(tensor, layout, whole))
+            inspected.append(_inspected(tensor, None) if tensor.is_ambiguous else _counted(tensor, layout, whole))
         else:
             try:
                 one = None if tensor.is_ambiguous else _judged(tensor, layout, whole)
@@ -177,7 +178,7 @@ def inspect_file(
     ]
     found_wrong += [
         Suspicion(kind=Kind.CONTRADICTION, tensor=array, sentence=sentence, figures={})
-        for array, sentence in strays(path, contents, found, stored_as)
+        for array, sentence in incomplete_arrays(path, contents, found, stored_as)
     ]
     taken |= {array for one in found_wrong for array in (one.tensor, *scales_of(contents.tensors, one.tensor))}
     shards = {} if path.is_dir() else shards_beside(path)
@@ -200,12 +201,8 @@ def inspect_file(
     return Inspection(path=path, tensors=tuple(inspected), others=tuple(others), suspicions=tuple(found_wrong))
 
 
-def _scaled(tensor: Recognised, layout: ScaledLayout, whole: bool) -> InspectedTensor:
-    """An FP8 tensor under scales that are numbers."""
-    return _inspected(tensor, None) if tensor.is_ambiguous else _counted(tensor, layout, whole)
-
-
 def _counted(tensor: Recognised, layout: ScaledLayout, whole: bool) -> InspectedTensor:
+    """An FP8 tensor with scales that are numbers."""
     tally = ScaledTally(ScaledTensor(tensor.arrays, layout, tensor.name), whole)
     return InspectedTensor(
         name=tensor.name,
@@ -218,12 +215,10 @@ def _counted(tensor: Recognised, layout: ScaledLayout, whole: bool) -> Inspected
 
 
 def _in_every_reading(tensor: Recognised, whole: bool) -> list[Suspicion]:
-    """Suspicions about an ambiguous tensor that hold in each of its readings; nothing is said of bytes that may not be
-    quantized.
-    """
+    """Suspicions about an ambiguous tensor that hold in each of its readings; none if it may not be quantized."""
     try:
         found = [_impossible(tensor, one.layout, whole) for one in tensor.readings if not tensor.may_be_plain]
-    except ValueError:  # codes that one of the readings does not have
+    except ValueError:  # codes that a reading does not have
         return []
     return [one for kind, one in found[0].items() if all(kind in other for other in found)] if found else []
 
@@ -237,7 +232,7 @@ def _impossible(tensor: Recognised, layout: AnyLayout, whole: bool) -> dict[Kind
 
 
 def _of_scales(tensors: Sequence[InspectedTensor]) -> Iterator[Suspicion]:
-    """Scales of FP8 tensors that no library writes, and elements that are no numbers."""
+    """FP8 tensors with scales that no library writes, or with elements that are NaN or Inf."""
     for tensor in tensors:
         if not isinstance(tensor.tally, ScaledTally):
             continue
@@ -249,7 +244,7 @@ def _of_scales(tensors: Sequence[InspectedTensor]) -> Iterator[Suspicion]:
 
 
 def _judged(tensor: Recognised, layout: Layout, whole: bool) -> Judged | None:
-    """What is counted of a tensor. None for codes of more than a byte, and blocks of two axes."""
+    """The counts of a tensor; None for codes of more than a byte, and for blocks of two axes."""
     if layout.element_bits > 8 or len(layout.block_format.shape) > 1:
         return None
     stored = StoredBlocks(tensor.arrays, layout, tensor.name)
@@ -273,11 +268,11 @@ def _inspected(tensor: Recognised, judged: Judged | None) -> InspectedTensor:
 
 
 FUSED = ("gate_proj", "up_proj"), ("w1", "w3"), ("gate", "up")
-"""Parts of names of layers that libraries fuse into one, with one tensor scale."""
+"""Parts of the names of layers that libraries fuse into one layer with one tensor scale."""
 
 
 def _of_fused_layers(judged: Sequence[Judged]) -> Iterator[Suspicion]:
-    """Gate and up with different tensor scales. Layouts without an array of scales are of libraries that fuse none."""
+    """Gate and up with different tensor scales. Libraries of layouts without an array of scales do not fuse layers."""
     scaled = {one.name: one for one in judged if one.stored.tensor_scale is not None and one.layout.scales}
     for name, one in scaled.items():
         for gate, up in FUSED:

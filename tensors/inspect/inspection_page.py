@@ -1,4 +1,4 @@
-"""The report of an inspection: one HTML file that needs no network, or an SVG of the histograms."""
+"""The report of an inspection: one HTML file without network access, or an SVG of the histograms."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ LABEL = 20
 
 
 def page(inspection: Inspection) -> str:
-    """The HTML page: same inspection, same text."""
+    """The HTML page. Equal inspections give equal text."""
     pictures = {
-        tensor.name: Markup(svg(tensor.tally.binades, "Scales by power of two"))  # numbers and our words
+        tensor.name: Markup(svg(tensor.tally.binades, "Scales by power of two"))  # safe: numbers and fixed words
         for tensor in inspection.tensors
         if tensor.tally
     }
@@ -45,4 +45,4 @@ def picture(inspection: Inspection) -> str:
 
 
 PAGES = {".html": page, ".svg": picture}
-"""By the suffix of the file."""
+"""Writers of reports by the suffix of the file."""

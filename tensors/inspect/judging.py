@@ -1,4 +1,4 @@
-"""What `inspect` says of one tensor: kinds of suspicions, and the counts that they rest on."""
+"""Kinds of suspicions, and a tensor with the counts that support them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .tally import Tally
 
 
 class Kind(Rule):
-    """What may be wrong."""
+    """A possible mistake in a file."""
 
-    CONTRADICTION = "contradiction", "names and shapes are those of a layout; a dtype or a library's remark contradicts"
+    CONTRADICTION = ("contradiction", "names and shapes fit a layout, and a dtype or a declaration contradicts it")
     UNRECOGNISED = "unrecognised", "an array looks like codes or scales, and no layout has its name, dtype and shape"
     SCALE_VALUES = (
         "scale_values",
@@ -33,19 +33,19 @@ class Kind(Rule):
     MAGNITUDE = "magnitude", "scales make numbers beyond float32, or so large or small that their squares are"
     TENSOR_SCALE = (
         "tensor_scale",
-        "the tensor scale is of another convention than that of the layout, not initialised, or not a positive number",
+        "the tensor scale has another convention than the layout, was not initialised, or is not a positive number",
     )
     MISSING_TENSOR_SCALE = "missing_tensor_scale", "there is no tensor scale, and the block scales need one"
-    GATE_AND_UP = "gate_and_up", "gate and up have different tensor scales, or stand one after the other, not in turn"
-    SCALE_ORDER = ("scale_order", "scales stand in tiles and should stand in order, the reverse, or in tiles twice")
-    SCALE_PADDING = "scale_padding", "what completes tiles of scales is not zero"
-    CODE_ORDER = "code_order", "the codes of a byte or of a block stand in another order"
+    GATE_AND_UP = ("gate_and_up", "gate and up have different tensor scales, or do not alternate")
+    SCALE_ORDER = "scale_order", "scales are in tiles instead of in order, the reverse, or in tiles twice"
+    SCALE_PADDING = "scale_padding", "the padding of tiles of scales is not zero"
+    CODE_ORDER = "code_order", "the codes of a byte or of a block are in another order"
     SPLIT = "split", "the codes of two blocks are split over the low and the high halves of their bytes"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Suspicion:
-    """One of them; ``figures`` are the numbers that it rests on."""
+    """A suspicion about a tensor; ``figures`` has the numbers behind it."""
 
     kind: Kind
     tensor: str
@@ -59,7 +59,7 @@ class Suspicion:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A tensor with one reading, and what was counted of it."""
+    """A tensor with one reading, and its counts."""
 
     tensor: Recognised
     stored: StoredBlocks
@@ -75,18 +75,18 @@ class Judged:
 
     @property
     def tensor_scale(self) -> float:
-        """The median, where there are several; 1 where there is none."""
+        """The tensor scale, or the median of several; 1 without one."""
         g = self.stored.tensor_scale
         return 1.0 if g is None or not g.size else float(np.median(g))
 
     @property
     def amax(self) -> float:
-        """The largest magnitude that was looked at, as declared; without a tensor scale that is missing."""
+        """The largest magnitude of the counted blocks, without a missing tensor scale."""
         is_there = self.stored.tensor_scale is not None
         return self.amax_under(self.layout.convention if is_there else Convention.NONE)
 
     def amax_under(self, convention: Convention, tensor_scale: float | None = None) -> float:
-        """The same, were the tensor scale of this convention, or another number."""
+        """The largest magnitude under another convention of the tensor scale, or under another tensor scale."""
         block, g = self.layout.block_format, self.tensor_scale if tensor_scale is None else tensor_scale
         with np.errstate(all="ignore"):
             most = np.float32(block.scale.max_value * block.element.max_value)
@@ -97,10 +97,10 @@ class Judged:
 
 
 ENOUGH = 64
-"""Blocks that are not zero below which shares and spreads say nothing."""
+"""The least number of nonzero blocks for statistics."""
 LEAST, MOST = 2.0**-16, 2.0**10
-"""Between these lies the largest magnitude of weights. Those of MiniLM are 0.04 to 7.9, a factor of a hundred and more
-from both. The wrong convention of a tensor scale is a factor of 2688 or its square.
+"""Limits of the largest magnitude of weights. In MiniLM it is 0.04 to 7.9, a factor of a hundred or more from both.
+The wrong convention of a tensor scale is a factor of 2688 or its square.
 """
 
 

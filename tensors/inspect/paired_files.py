@@ -1,4 +1,4 @@
-"""A file of numbers beside a file of what became of them: the blocks of each tensor, and what is stored of them."""
+"""A file of numbers and a quantized file of the same tensors, compared block by block."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from ..layouts.stored_blocks import StoredBlocks
 
 @dataclass(frozen=True, kw_only=True)
 class PairedBlocks:
-    """Some blocks of a tensor: what entered and what is stored of it."""
+    """Some blocks of a tensor: the numbers, and their stored codes and scales."""
 
     patterns: np.ndarray
-    """Numbers (n, block_size), as patterns of their format."""
+    """Numbers (n, block_size), as bit patterns."""
     scales: np.ndarray
     """(n, 1) uint8."""
     codes: np.ndarray
     """(n, block_size) uint8."""
     matrix: int
-    """Which matrix of the leading axes they are of."""
+    """The number of the matrix along all leading axes."""
     first: tuple[int, int]
-    """Line and block of the first one."""
+    """Line and block of the first block."""
     width: int
     """Blocks of each line."""
 
     def place(self, row: int) -> tuple[int, int]:
-        """The line and the block of one of them."""
+        """Line and block of the block in a row."""
         line, block = divmod(row, self.width)
         return self.first[0] + line, self.first[1] + block
 
@@ -63,7 +63,7 @@ class PairedTensor:
             raise ValueError(f"block formats are compared, not {layout.name}, FP8 under scales that are numbers")
         self.layout, self.block = layout, layout.block_format
         if layout.element_bits > 8 or len(self.block.shape) > 1:
-            raise ValueError(f"blocks of one axis and codes of eight bits are compared, not those of {self.block.name}")
+            raise ValueError(f"blocks of one axis and codes of eight bits are compared, not {self.block.name}")
         self.source: FloatFormat = FORMATS[CONVERTED[numbers.dtype].newbyteorder("=")]
         self._stored = StoredBlocks(quantized.arrays, layout, quantized.name)
         shape = numbers.shape or (1,)
@@ -84,12 +84,12 @@ class PairedTensor:
 
     @property
     def count(self) -> int:
-        """Blocks that it has."""
+        """The number of blocks."""
         return self._stored.count
 
     @property
     def convention(self) -> Convention:
-        """What its tensor scale is, as the layout has it."""
+        """The convention of the tensor scale in the layout."""
         return self.layout.convention
 
     @property
@@ -98,13 +98,11 @@ class PairedTensor:
         stored = self._stored.tensor_scale
         if stored is not None:
             return stored.astype(np.float32)
-        implied = read_tensor_scale({}, self.name, (), self.layout)  # left out where it multiplies by 1
+        implied = read_tensor_scale({}, self.name, (), self.layout)  # omitted if it multiplies by 1
         return np.zeros(0, np.float32) if implied is None else implied.reshape(1)
 
     def amax(self, order: Order) -> np.ndarray:
-        """The largest magnitudes that belong to the tensor scales, as an order finds them: float32, one or one for each
-        matrix.
-        """
+        """The largest magnitudes for the tensor scales, as an order finds them: float32, one or one for each matrix."""
         matrices = self._numbers if self.tensor_scales.size > 1 else self._numbers.reshape(1, -1)
         return np.array([self._largest(matrix.reshape(-1), order) for matrix in matrices], np.float32)
 
@@ -116,13 +114,13 @@ class PairedTensor:
             largest = np.maximum(largest, tensor_amax(part, order))  # which keeps NaN
         return largest
 
-    def portions(self, whole: bool) -> Iterator[PairedBlocks]:
-        """All of its blocks, or some at even distances."""
+    def parts(self, whole: bool) -> Iterator[PairedBlocks]:
+        """All blocks, or blocks at even distances."""
         size = self.layout.width
-        for portion in self._stored.portions(whole):
-            codes, scales = (np.moveaxis(a, portion.q.axis, -1) for a in (portion.q.codes, portion.q.scales))
-            columns = slice(portion.blocks.start * size, portion.blocks.stop * size)
-            numbers = self._numbers[portion.matrix, portion.lines, columns]
+        for part in self._stored.parts(whole):
+            codes, scales = (np.moveaxis(a, part.q.axis, -1) for a in (part.q.codes, part.q.scales))
+            columns = slice(part.blocks.start * size, part.blocks.stop * size)
+            numbers = self._numbers[part.matrix, part.lines, columns]
             missing = [(0, all_ - there) for all_, there in zip(codes.shape, numbers.shape)]
             if any(more for _, more in missing):
                 numbers = np.pad(numbers, missing)
@@ -130,9 +128,9 @@ class PairedTensor:
                 patterns=np.require(numbers, numbers.dtype.newbyteorder("="), ["C", "A"]).reshape(-1, size),
                 scales=np.ascontiguousarray(scales).reshape(-1, 1),
                 codes=np.ascontiguousarray(codes).reshape(-1, size),
-                matrix=portion.matrix,
-                first=(portion.lines.start, portion.blocks.start),
-                width=portion.blocks.stop - portion.blocks.start,
+                matrix=part.matrix,
+                first=(part.lines.start, part.blocks.start),
+                width=part.blocks.stop - part.blocks.start,
             )
 
     @cached_property
@@ -156,11 +154,11 @@ def pairs(
     ----------
     numbers : a file with F32, F16 or BF16 tensors
     quantized : a file of quantized tensors, of `quantize_file` or in the layout of a library
-    stored_as : its layout, where several fit: a dialect, or one of its layouts as ``quark:mxfp6_e2m3``
-    format : the block format of the tensors to be compared, where there are several
+    stored_as : its layout, if several fit: a dialect, or one of its layouts as ``quark:mxfp6_e2m3``
+    format : the block format of the tensors to compare, if the file has several
 
-    Raises ValueError for damaged files, for layouts that cannot be told apart, for a tensor that one file lacks, for
-    shapes that do not fit, and where there is nothing to compare. Files with one tensor each may name it as they like.
+    Two files with one tensor each may use different names. Raises ValueError for damaged files, for ambiguous layouts,
+    for a tensor that one file lacks, for shapes that do not fit, and for files without common blocks.
     """
     numbers, quantized = Path(numbers), Path(quantized)
     given, made = read(numbers), read(quantized)
@@ -200,8 +198,8 @@ def pairs(
 def rules_of(
     paired: Sequence[PairedTensor], profile: str | None = None, **fields: Unpack[OperationFields]
 ) -> Encode | Nvfp4Encode:
-    """The operation that makes their block format of their numbers, under a profile and with these fields: from the
-    format that all of them have, or else from FP32.
+    """The operation from the common format of the numbers, or else from FP32, to the block format, under a profile and
+    with these fields.
     """
     sources = {one.source.name for one in paired}
     given: Any = {"source": sources.pop() if len(sources) == 1 else "fp32", **fields}
@@ -216,7 +214,7 @@ def rules_of(
 
 
 def _of_format(tensor: Recognised, block: BlockFormat) -> Recognised:
-    """The same with the readings that are of a block format."""
+    """The tensor with only the readings of a block format."""
     kept = tuple(
         reading
         for reading in tensor.readings

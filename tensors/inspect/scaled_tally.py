@@ -1,4 +1,4 @@
-"""Counts of the codes and scales of an FP8 tensor under scales that are numbers."""
+"""Counts of the codes and scales of an FP8 tensor with scales that are numbers."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from ..layouts.scaled_tensor import ScaledTensor
 from .judging import is_plausible
 
 PART, SAMPLE = 1 << 18, 1 << 22
-"""Elements of a part, and elements that are looked at unless all are asked for."""
+"""Elements of a part, and elements of a sample."""
 SMALLEST = float(np.finfo(np.float32).smallest_normal)
 
 
 class ScaledTally:
-    """The counts of a tensor, of all its elements or of a sample; a block is a tile with one scale."""
+    """Counts of all elements of a tensor, or of a sample. A block is a tile with one scale."""
 
     def __init__(self, tensor: ScaledTensor, whole: bool) -> None:
         self.tensor = tensor
         self.codes = np.zeros(256, np.int64)
-        """How often each element code is there."""
+        """The number of each element code."""
         self._factors = tensor.numbers_of_scales().astype(np.float64)
         self._most = np.full(self._factors.shape, -1.0)
-        """The largest magnitude of the elements of each tile; -1 for a tile that was not looked at."""
+        """The largest magnitude of the elements of each tile; -1 for a tile outside the sample."""
         parts = list(boxes(tensor.shape, self._units(), PART)) if prod(tensor.shape) else []
         picked = len(parts) if whole else min(len(parts), max(SAMPLE * len(parts) // prod(tensor.shape), 1))
         for place in range(picked):
             self._add(parts[place * len(parts) // picked])
 
     def _units(self) -> tuple[int, ...]:
-        """Whole tiles, as far as tiles are smaller than a matrix."""
+        """Whole tiles if they are smaller than a matrix."""
         sizes = [size or 1 for size in self.tensor.tile][-len(self.tensor.shape) :]
         return (*(1,) * (len(self.tensor.shape) - len(sizes)), *sizes)
 
@@ -59,19 +59,19 @@ class ScaledTally:
 
     @cached_property
     def _products(self) -> np.ndarray:
-        """The largest magnitude of each tile that was looked at; NaN for a tile with NaN."""
+        """The largest magnitude of each counted tile; NaN for a tile with NaN."""
         seen = self._most != -1
         with np.errstate(invalid="ignore", over="ignore"):
             return np.abs(self._factors[seen]) * self._most[seen]
 
     @property
     def tiles(self) -> int:
-        """All tiles of the tensor."""
+        """The number of all tiles."""
         return self._factors.size
 
     @property
     def blocks(self) -> int:
-        """Tiles that were looked at."""
+        """Counted tiles."""
         return self._products.size
 
     @property
@@ -104,13 +104,13 @@ class ScaledTally:
 
     @cached_property
     def binades(self) -> dict[int, int]:
-        """How many scales are in each binade, by its exponent."""
+        """The number of scales in each binade, by its exponent."""
         factors = np.abs(self._factors[np.isfinite(self._factors) & (self._factors != 0)])
         exponents, counts = np.unique(np.frexp(factors)[1] - 1, return_counts=True)
         return dict(zip(exponents.tolist(), counts.tolist()))
 
     def wrong(self) -> Iterator[tuple[str, dict[str, float]]]:
-        """Sentences about scales that no library writes, and about numbers that no weights are, with figures."""
+        """Sentences about scales that no library writes, and about implausible magnitudes, with figures."""
         factors = self._factors
         kinds = {"NaN": np.isnan(factors), "Inf": np.isinf(factors), "negative": factors < 0}
         kinds["0 over elements that are not"] = (factors == 0) & (self._most > 0)

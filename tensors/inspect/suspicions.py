@@ -1,9 +1,9 @@
-"""What is wrong with a tensor whose bytes do not mean what its names say, as far as the numbers can tell.
+"""Suspicions that the bytes of a tensor do not have the declared meaning.
 
-Each suspicion compares the declared reading with another one. It is voiced where the other reading explains the
-numbers and the declared one does not, and where nothing decides there is none. Thresholds lie between what was measured
-on right files and on wrong ones: all tensors of all-MiniLM-L6-v2 in every layout, and normal, uniform and heavy-tailed
-random numbers, with and without scales of rows and columns.
+Each check compares the declared reading with another one. It reports a suspicion if the other reading explains the
+numbers and the declared one does not; undecided cases are not reported. Thresholds lie between the values of right and
+of wrong files: all tensors of all-MiniLM-L6-v2 in every layout, and normal, uniform and heavy-tailed random numbers,
+with and without scales of rows and columns.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from .judging import ENOUGH, Judged, Kind, Suspicion, is_plausible
 
 
 def suspicions(judged: Judged) -> list[Suspicion]:
-    """The suspicions that one tensor shows by itself. Scales of another kind explain a magnitude."""
+    """The suspicions about one tensor. Wrong bytes of scales explain a wrong magnitude, which is not reported then."""
     found = [one for check in CHECKS for one in check(judged)]
     is_explained = any(one.kind is Kind.SCALE_VALUES for one in found)
     return [one for one in found if not (is_explained and one.kind is Kind.MAGNITUDE)]
 
 
 def _scale_values(judged: Judged) -> Iterator[Suspicion]:
-    """Numbers as bytes are powers of two, or zero if below one. Of weights such bytes are no codes: the code 64 is
-    2**-63. Nor are exponents in two's complement, which lie about zero; or codes where a layout has exponents.
+    """Bytes that are not codes of E8M0. Numbers as bytes are powers of two, or zero if below one; as a code, 64 is
+    2**-63. Exponents in two's complement lie around zero. Some layouts have exponents, and codes are wrong there.
     """
     tally = judged.tally
     if tally.block.scale != E8M0 or is_plausible(judged.amax) or tally.filled_blocks < ENOUGH:
@@ -58,13 +58,14 @@ def _scale_values(judged: Judged) -> Iterator[Suspicion]:
 
 
 NARROW, FULL = 1.2, 0.95
-"""Codes of E4M3 scales have a standard deviation of 2.2 or more. If numbers are uniform it is 0.9, and all blocks have
-the largest element; if nearly all have the least scale it is less, and their code as an exponent is not plausible.
-Codes of E8M0 scales, one a binade, have at most 0.8, and three in four blocks have it, or fewer.
+"""Codes of E4M3 scales have a standard deviation of 2.2 or more. For uniform numbers it is 0.9, and all blocks contain
+the largest element; if nearly all blocks have the smallest scale it is less, and their code is not plausible as an
+exponent. Codes of E8M0 scales, one a binade, have at most 0.8, and at most three in four blocks contain the largest
+element.
 """
 WIDE, MOSTLY_FULL = 2.0, 0.9
-"""Codes of E8M0 scales deviate by more only where rows have scales of their own, and then too three in four blocks have
-the largest element, or fewer. Of blocks under E4M3 scales nine in ten have it, or more.
+"""Codes of E8M0 scales deviate by more only if rows have scales of their own, and then too at most three in four blocks
+contain the largest element. At least nine in ten blocks under E4M3 scales contain it.
 """
 
 
@@ -109,9 +110,9 @@ def _sign_bit(judged: Judged) -> Iterator[Suspicion]:
 
 
 CLEAR, CLEARER = 2.0, 1.5
-"""The variance of scales between lines and between places in a line, in units of the rest; it is 1 without any order.
-The right order has more than any other, or as much where heads make whole rows of tiles alike (0.994 of it at least).
-Of the tensors of MiniLM a wrong order has mostly less than half of it.
+"""The variance of scales between lines and between places of a line, in units of the residual; 1 without any order. The
+right order has the largest, or nearly the largest if heads make whole rows of tiles alike (at least 0.994 of it). In
+MiniLM a wrong order mostly has less than half of it.
 """
 
 
@@ -128,14 +129,14 @@ def _scale_order(judged: Judged) -> Iterator[Suspicion]:
         words = "in the order of the blocks", "in tiles of 128 x 4", "in tiles of 128 x 4 twice"
         yield judged.suspicion(
             Kind.SCALE_ORDER,
-            f"the scales seem to stand {words[best]}, not {words[declared]}: the variance between lines and places is "
+            f"the scales seem to be {words[best]}, not {words[declared]}: the variance between lines and places is "
             f"{orders[best]:.2g} times the rest, and {orders[declared]:.2g} times as declared",
             dict(zip(words, orders.tolist())),
         )
 
 
 def _order(scales: np.ndarray) -> float:
-    """The variance between lines and between places of (lines, places), in units of the rest."""
+    """The variance between lines and between places of (lines, places), in units of the residual."""
     codes = scales.astype(np.float64)
     codes -= codes.mean()
     lines, places = codes.shape
@@ -151,14 +152,14 @@ def _scale_padding(judged: Judged) -> Iterator[Suspicion]:
         others += int(np.count_nonzero(stored)) - int(np.count_nonzero(unswizzled(stored, lines, blocks)))
     if others:
         yield judged.suspicion(
-            Kind.SCALE_PADDING, f"{others} bytes that complete tiles of scales are not zero", {"bytes": others}
+            Kind.SCALE_PADDING, f"{others} bytes of padding in tiles of scales are not zero", {"bytes": others}
         )
 
 
 ALMOST_ALL, TOO_FEW = 0.99, 0.93
-"""Shares of blocks with the largest element. Under scales of E4M3, which are the largest magnitude over the largest
-element, it is all of them, and in MiniLM 0.87 to 0.90 where the codes of two blocks are mixed. Where fewer have it in a
-right file, as under 4 over 6 or E8M0, no mixture of blocks has almost all.
+"""Shares of blocks with the largest element. Under E4M3 scales, which are the largest magnitude divided by the largest
+element, all blocks contain it, and in MiniLM 0.87 to 0.90 of them if the codes of two blocks are mixed. Right files
+with fewer such blocks, as with 4 over 6 or E8M0, do not reach `ALMOST_ALL` in any mixture.
 """
 
 
@@ -170,23 +171,23 @@ def _split(judged: Judged) -> Iterator[Suspicion]:
     if split >= ALMOST_ALL and full <= TOO_FEW:
         yield judged.suspicion(
             Kind.SPLIT,
-            f"{1 - full:.1%} of the blocks have no largest element; {max(1 - split, 0):.1%} would have none, were the "
-            "codes of each two blocks split over the low and the high halves of their bytes",
+            f"{1 - full:.1%} of the blocks have no largest element; {max(1 - split, 0):.1%} if the codes of each two "
+            "blocks are split over the low and the high halves of their bytes",
             {"full blocks": full, "full blocks if split": split},
         )
 
 
 IN_TURN = "gate_up_proj", "mlp1_weight"
-"""Tensors of experts with gate and up in turn, as gpt-oss names them."""
+"""Names in gpt-oss of tensors of experts with alternating rows of gate and up."""
 APART, ALIKE = 8.0, 3.0
-"""Differences of means in standard errors. The channels of a hidden layer are in no order, so that halves of gate or of
-up differ by no more than 2.4 in MiniLM, with one layer's matrix for gate and another's for up; the two of 11 of 15 such
-pairs differ by more than 8.
+"""Differences of means in standard errors. The channels of a hidden layer have no order, so the halves of gate or of up
+differ by at most 2.4 in MiniLM, with matrices of two layers as gate and up. In 11 of 15 such pairs, gate and up differ
+by more than 8.
 """
 
 
 def _gate_and_up(judged: Judged) -> Iterator[Suspicion]:
-    """Even and odd rows are gate and up, and differ where anything does; halves of the rows do not."""
+    """In a right file even and odd rows, which are gate and up, differ more than the halves of the rows."""
     if not judged.layout.dialect.startswith("gpt_oss") or judged.name.rpartition(".")[2] not in IN_TURN:
         return
     found = []
@@ -205,14 +206,14 @@ def _gate_and_up(judged: Judged) -> Iterator[Suspicion]:
     if halves >= APART and in_turn <= ALIKE:
         yield judged.suspicion(
             Kind.GATE_AND_UP,
-            "gate and up seem to stand one after the other, not in turn: the halves of the rows differ by "
+            "gate and up seem to be two halves instead of alternating rows: the halves of the rows differ by "
             f"{halves:.2g} standard errors, and even rows from odd ones by {in_turn:.2g}",
             {"halves": float(halves), "in turn": float(in_turn)},
         )
 
 
 def _difference(a: np.ndarray, b: np.ndarray) -> float:
-    """Of two means, in standard errors."""
+    """The difference of two means, in standard errors."""
     error = np.sqrt(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b))
     return float(abs(a.mean() - b.mean()) / error) if error else 0.0
 

@@ -1,4 +1,4 @@
-"""What is counted of the codes and scales of a quantized tensor, part by part."""
+"""Counts of the codes and scales of a quantized tensor, part by part."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import numpy as np
 
 from ...models.arrays.codes import code_values
 from ...spec import BlockFormat
-from ..layouts.stored_blocks import Portion, StoredBlocks
+from ..layouts.stored_blocks import BlockRange, StoredBlocks
 
 LONGEST = 1 << 18
-"""Lines or elements of a line of which a profile is kept."""
-
-
+"""Length of the longest profile."""
 BEYOND = float(np.finfo(np.float32).max)
+"""The largest float32 number."""
 
 
 class Profile:
-    """Mean squares by place, of those places that were looked at."""
+    """Mean squares by place."""
 
     def __init__(self, length: int) -> None:
         self._sums, self._counts = np.zeros(length), np.zeros(length)
@@ -29,37 +28,37 @@ class Profile:
 
     @property
     def logarithms(self) -> np.ndarray:
-        """Of the mean squares; NaN where nothing but zeros was seen."""
+        """Logarithms of the mean squares; NaN for places with zeros alone."""
         with np.errstate(divide="ignore", invalid="ignore"):
             logarithms = np.log(self._sums / self._counts)
         return np.where(np.isfinite(logarithms), logarithms, np.nan)
 
 
 class Tally:
-    """Counts of a tensor. The scale of the tensor is in none of them."""
+    """Counts of a tensor, without its tensor scale."""
 
     def __init__(self, block: BlockFormat, shape: tuple[int, int, int]) -> None:
         self.block = block
         matrices, lines, blocks = shape
         width = block.shape[-1]
         self.codes = np.zeros(1 << block.element.bits, np.int64)
-        """How often each element code is there."""
+        """The number of each element code."""
         self.scales = np.zeros(1 << block.scale.bits, np.int64)
-        """How often each scale code is there."""
+        """The number of each scale code."""
         self.zero_blocks = self.nan_blocks = self.full_blocks = self.full_when_split = 0
-        """Blocks of zeros; with a NaN; with the largest element; the same, were codes split over two blocks."""
+        """Blocks of zeros, blocks with NaN, blocks with the largest element, and the same count for split codes."""
         self.nan_scales_of_zeros = self.blocks_beyond = 0
-        """Blocks of zeros under a scale that is NaN; blocks with a scale times an element beyond float32."""
+        """Blocks of zeros under a NaN scale, and blocks with a product of scale and element beyond float32."""
         self.largest = 0.0
-        """The largest finite magnitude of a scale times an element."""
+        """The largest finite product of a scale and the magnitude of an element."""
         self.columns = Profile(blocks * width) if 0 < blocks * width <= LONGEST else None
-        """Of the places in a line."""
+        """The profile along a line."""
         self.lines = Profile(lines) if matrices == 1 and 0 < lines <= LONGEST else None
-        """Of the lines, where there is one matrix."""
+        """The profile of the lines of a single matrix."""
 
     @property
     def blocks(self) -> int:
-        """Those that were looked at."""
+        """Counted blocks."""
         return int(self.scales.sum())
 
     @property
@@ -83,12 +82,12 @@ class Tally:
 
     @property
     def filled_blocks(self) -> int:
-        """Those that are not zero."""
+        """Blocks that are not zero."""
         return self.blocks - self.zero_blocks
 
     @cached_property
     def binades(self) -> dict[int, int]:
-        """How many scales are in each binade: 2**i <= |scale| < 2**(i + 1), by i."""
+        """The number of scales with 2**i <= |scale| < 2**(i + 1), by i."""
         values = np.abs(code_values(self.block.scale).astype(np.float64))
         found: dict[int, int] = {}
         for code in np.flatnonzero(self.scales):
@@ -97,8 +96,8 @@ class Tally:
                 found[exponent] = found.get(exponent, 0) + int(self.scales[code])
         return dict(sorted(found.items()))
 
-    def add(self, portion: Portion) -> None:
-        q = portion.q
+    def add(self, part: BlockRange) -> None:
+        q = part.q
         element, scale, width = q.block.element, q.block.scale, q.block.shape[-1]
         codes, scales = np.moveaxis(q.codes, q.axis, -1), np.moveaxis(q.scales, q.axis, -1)
         self.codes += np.bincount(codes.reshape(-1), minlength=self.codes.size)
@@ -106,7 +105,7 @@ class Tally:
         magnitudes = np.abs(code_values(element))[codes].reshape(*scales.shape, width)
         factors = np.abs(code_values(scale).astype(np.float64))[scales]
         with np.errstate(invalid="ignore"):
-            most = magnitudes.max(axis=-1)  # NaN where there is one
+            most = magnitudes.max(axis=-1)  # NaN if the block contains one
             products = most * factors
             self.nan_blocks += int(np.count_nonzero(np.isnan(products) | (np.isinf(factors) & (most == 0))))
             self.zero_blocks += int(np.count_nonzero(products == 0))
@@ -117,18 +116,18 @@ class Tally:
             squares = np.square(magnitudes)
             squares = np.where(np.isfinite(squares), squares, 0) * np.nan_to_num(factors**2, posinf=0)[..., None]
         squares = squares.reshape(codes.shape)
-        along = slice(portion.blocks.start * width, portion.blocks.stop * width)
+        along = slice(part.blocks.start * width, part.blocks.stop * width)
         if self.columns:
             self.columns.add(along, squares.sum(axis=0), len(squares))
         if self.lines:
-            self.lines.add(portion.lines, squares.sum(axis=1), squares.shape[1])
+            self.lines.add(part.lines, squares.sum(axis=1), squares.shape[1])
         if element.bits == 4 and not scales.shape[-1] % 2:
             self.full_when_split += _full_when_split(magnitudes, float(element.max_value))
 
 
 def _full_when_split(magnitudes: np.ndarray, largest: float) -> int:
-    """Blocks with the largest element, were the low codes of the bytes of two blocks the first of them, and the high
-    codes the second: magnitudes (lines, blocks, width).
+    """The number of blocks with the largest element if the low codes of the bytes of two blocks are the first block,
+    and the high codes the second. Magnitudes are (lines, blocks, width).
     """
     lines, blocks, width = magnitudes.shape
     pairs = magnitudes.reshape(lines, blocks // 2, width, 2)
@@ -136,8 +135,8 @@ def _full_when_split(magnitudes: np.ndarray, largest: float) -> int:
 
 
 def tallied(stored: StoredBlocks, whole: bool) -> Tally:
-    """The counts of a tensor, of all its blocks or of a sample."""
+    """The counts of all blocks of a tensor, or of a sample."""
     tally = Tally(stored.layout.block_format, stored.shape)
-    for portion in stored.portions(whole):
-        tally.add(portion)
+    for part in stored.parts(whole):
+        tally.add(part)
     return tally

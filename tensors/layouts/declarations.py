@@ -1,5 +1,5 @@
-"""What libraries write beside their arrays, and which layouts it speaks of: ComfyUI's description of a layer, torchao's
-metadata, and the configuration of a model.
+"""Declarations of layouts next to the arrays: ComfyUI's description of a layer, the metadata of torchao and mxcast, and
+the configuration of a model.
 """
 
 from __future__ import annotations
@@ -11,49 +11,46 @@ from typing import Any
 
 from ...host.files import parsed_json
 from ...spec.catalogue import excerpt
-from ...spec.layouts.catalogue import Part
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout
 from ..configuration.groups import Groups
 from ..configuration.reading import UnknownQuantization, groups_in
 from ..containers.contents import Contents
-from .library_metadata import layouts_said
+from .library_metadata import COMFY, declared_layouts
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mark:
-    """What a library writes beside its arrays: in words, and whether it speaks of a layout."""
+class Declaration:
+    """The declaration of one tensor: in words, and a test of layouts."""
 
     text: str
     allows: Callable[[AnyLayout], bool]
 
 
-Marks = Callable[[Contents, str], Mark | None]
-"""What is written of a tensor, of the contents of its file and its name; None where there is nothing."""
+DeclarationReader = Callable[[Contents, str], Declaration | None]
+"""Finds the declaration of a tensor in the contents of its file, by its name; None without one."""
 
-COMFY = Part(name="{module}comfy_quant", dtype="U8")
-"""ComfyUI's description of a layer: JSON as bytes."""
 LONGEST = 1 << 16
-"""Bytes of such a description that are read."""
+"""Bytes of a description of ComfyUI that are read."""
 
 
-def _of_comfy(contents: Contents, name: str) -> Mark | None:
+def _of_comfy(contents: Contents, name: str) -> Declaration | None:
     stored = contents.tensors.get(COMFY.of(name))
     if stored is None or stored.dtype != COMFY.dtype:
         return None
     about = _json(COMFY.of(name), bytes(stored.data[:LONGEST]).decode("utf-8", "replace"))
     format = str(about.get("format"))
-    return Mark(text=f"{COMFY.name} says {excerpt(format)}", allows=lambda layout: _is_of_comfy(layout, format))
+    return Declaration(text=f"{COMFY.name} says {excerpt(format)}", allows=lambda layout: _is_of_comfy(layout, format))
 
 
 def _is_of_comfy(layout: AnyLayout, format: str) -> bool:
-    """Is this the layout of a format of ComfyUI, as ``nvfp4`` or ``float8_e4m3fn``?"""
+    """Is this the layout of a format of ComfyUI, such as ``nvfp4`` or ``float8_e4m3fn``?"""
     if isinstance(layout, ScaledLayout):
         return layout.dialect == "comfy" and format.startswith(f"float8_{layout.element.name}")
     return layout.dialect == "comfy" and bool(format) and layout.block.startswith(format)
 
 
-def _of_torchao(contents: Contents, name: str) -> Mark | None:
-    """torchao's metadata: for each tensor its class, and the fields of its instance."""
+def _of_torchao(contents: Contents, name: str) -> Declaration | None:
+    """The metadata of torchao: the class of each tensor, and the fields of its instance."""
     if "tensor_names" not in contents.metadata or name not in contents.metadata:
         return None
     about = _json(name, contents.metadata[name])
@@ -70,21 +67,21 @@ def _of_torchao(contents: Contents, name: str) -> Mark | None:
         return layout.dialect == dialect and own
 
     swizzled = "" if kind == "Float8Tensor" else f" with is_swizzled_scales {str(is_swizzled).lower()}"
-    return Mark(text=f"the metadata have the _type {excerpt(kind)}{swizzled}", allows=allows)
+    return Declaration(text=f"the metadata have the _type {excerpt(kind)}{swizzled}", allows=allows)
 
 
-def _of_ours(contents: Contents, name: str) -> Mark | None:
-    """Our own remark, which names the tensors in each layout."""
-    if (said := layouts_said(contents.metadata).get(name)) is None:
+def _of_ours(contents: Contents, name: str) -> Declaration | None:
+    """The metadata of mxcast, which name the tensors of each layout."""
+    if (said := declared_layouts(contents.metadata).get(name)) is None:
         return None
-    return Mark(
+    return Declaration(
         text=f"the metadata of mxcast say {said.full_name}",
         allows=lambda layout: layout.name == said.name and said.full_name in (said.name, layout.full_name),
     )
 
 
 def _json(name: str, text: str) -> dict[str, Any]:
-    """Raises ValueError for what is no object of JSON."""
+    """The object in a text of JSON. Raises ValueError for other texts."""
     try:
         about = parsed_json(text)
     except (ValueError, RecursionError) as error:
@@ -108,20 +105,20 @@ def configuration(path: Path) -> Groups | None:
         return None
 
 
-def of_configuration(groups: Groups | None) -> Marks:
-    """Marks from the configuration next to a file."""
+def configuration_reader(groups: Groups | None) -> DeclarationReader:
+    """The reader of declarations in the configuration next to a file."""
 
-    def mark(contents: Contents, name: str) -> Mark | None:
+    def declaration(contents: Contents, name: str) -> Declaration | None:
         if groups is None or not groups.groups:
             return None
         group = groups.of(name)
-        return Mark(
+        return Declaration(
             text=f"the configuration next to the file says {groups.in_words(name)}",
             allows=lambda layout: group is not None and group.has(layout),
         )
 
-    return mark
+    return declaration
 
 
-MARKS: tuple[Marks, ...] = (_of_comfy, _of_torchao, _of_ours)
-"""Readers of the marks of libraries, and of our own."""
+DECLARATIONS: tuple[DeclarationReader, ...] = (_of_comfy, _of_torchao, _of_ours)
+"""Readers of the declarations inside a file."""

@@ -1,8 +1,8 @@
-"""Gate and up of experts: interleaved in the rows of one tensor, as gpt-oss has them (even rows gate, odd rows up), or
-in two tensors, as most others do.
+"""Gate and up of experts: interleaved in the rows of one tensor (gpt-oss: even rows gate, odd rows up), or in two
+tensors.
 
-A tensor of experts has three axes, and ``gate_up_proj`` in its name, or ``gate_up_exps``; two have ``gate`` and ``up``
-in its place. Biases of two axes are arranged with them. Nothing is computed, and one is the inverse of the other.
+A tensor of experts has three axes, and ``gate_up_proj`` or ``gate_up_exps`` in its name; two tensors have ``gate`` and
+``up`` instead. Biases of two axes are arranged with them. No number changes.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ GATE_OR_UP = {
     Experts.SPLIT: re.compile(r"(?<![A-Za-z])gate_up(?=_(?:proj|exps))"),
     Experts.INTERLEAVED: re.compile(r"(?<![A-Za-z])(?<!gate_)(?:gate|up)(?=_(?:proj|exps))"),
 }
-"""What the names of the tensors have that are arranged."""
+"""Patterns of the names of the tensors that each arrangement changes."""
 
 
 def has_experts(names: Iterable[str], how: Experts) -> bool:
-    """Is one of these names that of a tensor which may be arranged so?"""
+    """Does an arrangement change one of these tensors?"""
     return any(GATE_OR_UP[how].search(name) for name in names)
 
 
 def arranged(
     tensors: Mapping[str, StoredTensor], copied: Mapping[str, Stored], how: Experts
 ) -> tuple[dict[str, StoredTensor], dict[str, Stored]]:
-    """The quantized tensors and the other arrays of a file, with gate and up of experts as they shall be.
+    """The quantized tensors and the other arrays of a file, with gate and up arranged.
 
-    Raises ValueError where there are none, and for a gate without its up.
+    Raises ValueError if no tensor can be arranged, and for a gate without its up.
     """
     found = _arranged(tensors, 3, how, _Half, _Both), _arranged(copied, 2, how, _half_of_bias, _both_of_biases)
     if (found[0].keys(), found[1].keys()) == (tensors.keys(), copied.keys()):
@@ -61,7 +61,7 @@ def arranged(
 def _arranged(
     ones: Mapping[str, One], axes: int, how: Experts, half: Callable[[One, int], One], both: Callable[[One, One], One]
 ) -> dict[str, One]:
-    """The same, with the tensors of so many axes that have a name of experts split or put together."""
+    """Split or join the tensors with this number of axes and a name of experts."""
     found: dict[str, One] = {}
     for name, one in ones.items():
         if len(one.shape) != axes or not GATE_OR_UP[how].search(name):
@@ -87,7 +87,7 @@ class _Half:
     """The even or the odd rows of a tensor."""
 
     def __init__(self, whole: StoredTensor, first: int) -> None:
-        """Raises ValueError for an odd number of rows, and blocks that are no part of a row."""
+        """Raises ValueError for an odd number of rows, and for blocks along another axis."""
         if whole.axis != -1 or whole.codes[-2] % 2:
             raise ValueError(f"its {whole.codes[-2]} rows are not gate and up in turn")
         self.whole, self.first = whole, first
@@ -116,7 +116,7 @@ class _Both:
     """Two tensors, one in the even and one in the odd rows."""
 
     def __init__(self, gate: StoredTensor, up: StoredTensor) -> None:
-        """Raises ValueError for two that are no pair."""
+        """Raises ValueError for tensors of different shapes, block formats or tensor scales."""
         if gate.axis != -1 or (gate.codes, gate.shape, gate.block) != (up.codes, up.shape, up.block):
             raise ValueError(f"gate of shape {gate.shape} and up of {up.shape} are no pair, or not of one block format")
         ours, theirs = (half.head().tensor_scale for half in (gate, up))

@@ -1,6 +1,6 @@
-"""What libraries say of a quantized tensor beside its arrays: torchao in metadata of the file, ComfyUI in an array.
+"""Descriptions of quantized tensors that libraries need: metadata of the file for torchao, an array for ComfyUI.
 
-torchao 0.18.0, prototype/safetensors/safetensors_support.py; ComfyUI, comfy/float.py, which marks NVFP4 so.
+Sources: torchao 0.18.0, prototype/safetensors/safetensors_support.py; ComfyUI, comfy/float.py.
 """
 
 from __future__ import annotations
@@ -15,23 +15,26 @@ import numpy as np
 
 from ...host.files import parsed_json
 from ...spec import E4M3
-from ...spec.layouts.catalogue import Layout, ScaleOrder
+from ...spec.layouts.catalogue import Layout, Part, ScaleOrder
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout, layouts_of
 
 TORCHAO = ("torchao", "torchao_swizzled")
 NAMES = "tensor_names"
-"""The key of torchao's metadata with the names of all tensors, each of which is a key of its own."""
+"""The key of torchao's metadata with the names of all tensors. Each name is a key too."""
 DTYPES = {"mxfp4_e2m1": "float4_e2m1fn_x2", "mxfp8_e4m3": "float8_e4m3fn", "mxfp8_e5m2": "float8_e5m2"}
-"""What torch calls elements; those of six bits have names of torchao's own."""
+"""Names of elements in torch."""
 OF_SIX_BITS = {"mxfp6_e2m3": "fp6_e2m3", "mxfp6_e3m2": "fp6_e3m2"}
-MARK = "comfy_quant"
+"""Names in torchao of elements that torch does not have."""
+COMFY = Part(name="{module}comfy_quant", dtype="U8")
+"""ComfyUI's description of a layer: JSON as bytes."""
 SHAPES = "mxcast_shapes"
-"""Our own: the shapes of tensors whose rows a layout completes, which nothing else in a file says."""
+"""The key of mxcast's metadata with the shapes of tensors whose rows a layout pads."""
 LAID_OUT = "mxcast_layouts"
-"""Our own: the names of the tensors in each layout. Several layouts have arrays of the same names and dtypes."""
+"""The key of mxcast's metadata with the tensors of each layout: several layouts have arrays of the same names and
+dtypes."""
 
 
-def remarks(
+def metadata_after(
     metadata: Mapping[str, str],
     before: Mapping[str, AnyLayout],
     after: Mapping[str, AnyLayout],
@@ -39,9 +42,15 @@ def remarks(
     copied: Collection[str],
     is_native: bool,
 ) -> dict[str, str]:
-    """The metadata of a file whose tensors had some layouts and have others now; numbers have none.
+    """The metadata of a file after a conversion.
 
-    ``shapes`` belong to the codes. ``is_native`` says that the container has types of its own for quantized tensors.
+    Parameters
+    ----------
+    metadata : the metadata before the conversion
+    before, after : the layouts of the quantized tensors before and after it
+    shapes : the shapes of the codes
+    copied : the names of the copied arrays
+    is_native : the container has types for quantized tensors
     """
     found = {key: text for key, text in metadata.items() if key not in (SHAPES, LAID_OUT)}
     if after and not is_native:
@@ -66,8 +75,8 @@ def remarks(
     return found
 
 
-def shape_before(metadata: Mapping[str, str], tensor: str) -> tuple[int, ...] | None:
-    """The shape of the codes of a tensor before its rows were completed, where a file says it."""
+def declared_shape(metadata: Mapping[str, str], tensor: str) -> tuple[int, ...] | None:
+    """The shape of the codes of a tensor before its rows were padded; None if the file does not declare it."""
     found = _parsed(metadata.get(SHAPES, ""))
     shape = found.get(tensor) if isinstance(found, dict) else None
     if isinstance(shape, list) and all(type(length) is int and length >= 0 for length in shape):
@@ -76,7 +85,7 @@ def shape_before(metadata: Mapping[str, str], tensor: str) -> tuple[int, ...] | 
 
 
 def merged(metadata: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """The metadata of several files as one, with all tensors that they name."""
+    """The metadata of several files as one, with the tensors of all of them."""
     found: dict[str, str] = {}
     for one in metadata:
         both = {
@@ -94,8 +103,8 @@ def merged(metadata: Iterable[Mapping[str, str]]) -> dict[str, str]:
     return found
 
 
-def layouts_said(metadata: Mapping[str, str]) -> Mapping[str, AnyLayout]:
-    """The layout of each tensor, where a file that was written here says it."""
+def declared_layouts(metadata: Mapping[str, str]) -> Mapping[str, AnyLayout]:
+    """The layouts of the tensors of a file, if mxcast wrote it."""
     return _laid_out(metadata.get(LAID_OUT, ""))
 
 
@@ -111,7 +120,7 @@ def _laid_out(text: str) -> Mapping[str, AnyLayout]:
 
 
 def _parsed(text: str) -> Any:
-    """The document in a text, or None."""
+    """The document in a text of JSON, or None."""
     try:
         return parsed_json(text)
     except (ValueError, RecursionError):
@@ -129,7 +138,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _entry(layout: Layout, known: dict[str, Any] | None) -> dict[str, Any]:
-    """What torchao says of a tensor; what it said before, where it did. Numbers are those of float32 else."""
+    """The metadata of torchao for a tensor, as they were before; or else for a tensor of float32 numbers."""
     is_swizzled = layout.order is ScaleOrder.TILES_128X4
     if known:
         return known | {"_data": known["_data"] | {"is_swizzled_scales": is_swizzled}}
@@ -149,22 +158,17 @@ def _entry(layout: Layout, known: dict[str, Any] | None) -> dict[str, Any]:
     return {"_type": "MXTensor", "_data": common | of_mx, "_tensor_data_names": ["qdata", "scale"]}
 
 
-def mark(layout: AnyLayout, tensor: str) -> dict[str, np.ndarray]:
-    """The array by which a library knows that a tensor is quantized, by its name."""
+def comfy_description(layout: AnyLayout, tensor: str) -> dict[str, np.ndarray]:
+    """The array `COMFY` of a tensor, by its name; empty for layouts without one."""
     if isinstance(layout, ScaledLayout):
         format = f"float8_{layout.element.name}" + "fn" * (layout.element == E4M3)
     else:
         format = layout.block if layout.tensor_scale is not None else ""
     if layout.dialect != "comfy" or not format:
         return {}
-    return {_mark_of(tensor): np.frombuffer(json.dumps({"format": format}).encode(), np.uint8)}
+    return {COMFY.of(tensor): np.frombuffer(json.dumps({"format": format}).encode(), np.uint8)}
 
 
-def marks_of(tensors: Mapping[str, AnyLayout]) -> set[str]:
+def comfy_names(tensors: Mapping[str, AnyLayout]) -> set[str]:
     """The names of these arrays for some tensors."""
-    return {_mark_of(tensor) for tensor, layout in tensors.items() if layout.dialect == "comfy"}
-
-
-def _mark_of(tensor: str) -> str:
-    module, dot, _ = tensor.rpartition(".")
-    return module + dot + MARK
+    return {COMFY.of(tensor) for tensor, layout in tensors.items() if layout.dialect == "comfy"}

@@ -1,4 +1,4 @@
-"""What a quantized file says of itself: names, dtypes and shapes of codes and scales, and the rules that made them."""
+"""Metadata that mxcast writes into a quantized file: the rules, and the original dtype and shape of each tensor."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ..containers.contents import DTYPES, Contents, Header, Stored
 from ..convert.tiles import codes_and_scales_shapes
 
 KEY = "mxcast"
-"""Where a file says how to dequantize it: in the metadata of `.safetensors`, as an array of `.npz`."""
+"""The key of these metadata in `.safetensors`, and the name of an array in `.npz`."""
 
 
 def code_name(numerics: Encode | Nvfp4Encode) -> str:
-    """The dtype of codes, by its name in safetensors."""
+    """The safetensors name of the dtype of codes."""
     return "U8" if code_dtype(numerics.block.element).itemsize == 1 else "U16"
 
 
@@ -33,7 +33,7 @@ def described(
     tensors: Mapping[str, tuple[str, tuple[int, ...]]],
     more: Mapping[str, object] | None = None,
 ) -> dict[str, str]:
-    """The metadata of a quantized file: the rules, and dtype and shape of each tensor that was quantized."""
+    """The metadata of a quantized file: the rules, and the dtype and shape of each quantized tensor."""
     about = {
         "version": version("mxcast"),
         "profile": profile,
@@ -45,17 +45,17 @@ def described(
 
 
 class Parts(NamedTuple):
-    """What a quantized file has of a tensor."""
+    """The arrays of one quantized tensor in a file."""
 
     codes: Stored
     scales: Stored
     tensor_scale: np.ndarray | None
-    """Float32 (), where the block format has one."""
+    """A float32 scalar array; None for block formats without tensor scale."""
 
 
 def part_names(name: str, path: Path, numerics: Encode | Nvfp4Encode, count: int) -> tuple[str, ...]:
-    """Names of codes, scales and, if any, tensor scale of a tensor in a file of ``count`` quantized tensors. A
-    `.npz` file with one tensor does not need its name.
+    """Names of the codes, the scales and the tensor scale of a tensor in a file with ``count`` quantized tensors. A
+    `.npz` file with one tensor does not use its name.
     """
     names: tuple[str, ...] = "codes", "scales", "tensor_scale"
     if path.suffix != ".npz" or count != 1:
@@ -76,15 +76,13 @@ def has_tensor_scale(numerics: Encode | Nvfp4Encode) -> bool:
 def stored_parts(
     path: Path, contents: Contents, numerics: Encode | Nvfp4Encode, shapes: Mapping[str, tuple[int, ...]], name: str
 ) -> Parts:
-    """The parts of a tensor of a quantized file, of the shapes of all its tensors. Raises ValueError for those that its
-    metadata do not fit.
-    """
+    """The parts of a tensor; ``shapes`` has all tensors of the file. Raises ValueError unless they fit the metadata."""
     found = []
     names = part_names(name, path, numerics, len(shapes))
     for part, (dtype, wanted) in zip(names, part_layout(shapes[name], numerics)):
         stored = contents.tensors.get(part)
         if stored is None or stored.dtype != dtype or stored.shape != wanted:
-            raise ValueError(f"{path} has no {dtype} tensor {part!r} of shape {wanted}, which its metadata speak of")
+            raise ValueError(f"{path} has no {dtype} tensor {part!r} of shape {wanted}, which its metadata declare")
         found.append(stored)
     tensor_scale = np.array(found[2].data, np.float32).reshape(()) if len(found) > 2 else None
     return Parts(found[0], found[1], tensor_scale)
@@ -97,7 +95,7 @@ def about(path: Path, contents: Contents) -> tuple[Encode | Nvfp4Encode, dict[st
     try:
         found = _object("the document", parsed_json(contents.metadata[KEY]))
         tensors = _object("tensors", found.get("tensors"))
-        if not tensors:  # quantize_file converts one at least
+        if not tensors:
             raise ValueError("tensors must name one tensor or more")
         shapes = {
             name: _shape(name, _object(f"tensor {name!r}", tensor).get("shape")) for name, tensor in tensors.items()
@@ -119,14 +117,14 @@ def _object(what: str, value: object) -> dict[str, object]:
 
 
 def _shape(name: str, shape: object) -> tuple[int, ...]:
-    """The shape of a tensor that was quantized, which has an axis at least."""
+    """The shape of a quantized tensor, which has at least one axis."""
     if not isinstance(shape, list) or not shape or not all(type(length) is int and length >= 0 for length in shape):
         raise ValueError(f"the shape of tensor {name!r} must be a list of whole numbers, not {excerpt(shape)}")
     return tuple(shape)
 
 
 def layout_of(made: Mapping[str, tuple[str, tuple[int, ...]]], copied: Mapping[str, Stored]) -> Header:
-    """The tensors of a new file; dtypes and shapes of those made."""
+    """The header of a new file with copied tensors and new ones."""
     layout = {name: (stored.dtype, stored.shape, stored.data.nbytes) for name, stored in copied.items()}
     for name, (dtype, shape) in made.items():
         layout[name] = (dtype, shape, math.prod(shape) * DTYPES[dtype].itemsize)
@@ -134,5 +132,5 @@ def layout_of(made: Mapping[str, tuple[str, tuple[int, ...]]], copied: Mapping[s
 
 
 def widest_first(header: Header) -> Header:
-    """Tensors of wide elements before others, so that all are aligned."""
+    """Sort tensors of wide elements first, so that all are aligned."""
     return dict(sorted(header.items(), key=lambda item: -(item[1][2] // max(math.prod(item[1][1]), 1))))

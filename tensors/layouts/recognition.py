@@ -1,6 +1,6 @@
-"""Which layouts the arrays of a file have: by their names, dtypes and shapes, and by what libraries write beside them.
+"""Layouts of the arrays of a file, by their names, dtypes and shapes, and by declarations of libraries.
 
-Nothing is guessed: where layouts fit that read other bytes, all of them are the answer.
+Nothing is guessed: if several layouts fit that read the bytes differently, all of them are the answer.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ..checkpoint.model_folder import files_in, shards_beside
 from ..containers.contents import Contents, Stored
 from ..containers.native_types import is_native, native_layouts
 from ..unrecognised.fitting import fitting
-from ..unrecognised.incomplete_tensors import stray_of
+from ..unrecognised.incomplete_tensors import incompleteness
 from ..unrecognised.named_arrays import NamedArrays
-from .declarations import COMFY, MARKS, Marks, configuration, of_configuration
-from .library_metadata import layouts_said, merged
+from .declarations import DECLARATIONS, DeclarationReader, configuration, configuration_reader
+from .library_metadata import COMFY, declared_layouts, merged
 from .own_metadata import KEY, about, has_tensor_scale, part_names, stored_parts
 from .stored_tensors import LaidTensor
 from .tensor_scales import with_stored_scale
@@ -30,19 +30,19 @@ from .tensor_scales import with_stored_scale
 OWN = "mxcast"
 """The dialect of what `quantize_file` writes."""
 BYTES = ("U8", "I8", "F8_E4M3", "F8_E8M0")
-"""Dtypes of scales of one byte, which are mistaken for each other."""
+"""Dtypes of scales of one byte; files confuse them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """One way to read the arrays of a tensor: the layouts that read the same bytes, and why it may be theirs."""
+    """One way to read the arrays of a tensor: the layouts that read the bytes so, and the evidence for them."""
 
     layouts: tuple[AnyLayout, ...]
     evidence: tuple[str, ...]
 
     @property
     def layout(self) -> AnyLayout:
-        """One of them: what is read is the same."""
+        """The first of the layouts, which all read the same numbers."""
         return self.layouts[0]
 
     @property
@@ -60,30 +60,30 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Recognised:
-    """The arrays of one quantized tensor, and the ways to read them; with more than one it is ambiguous."""
+    """The arrays of one quantized tensor, and the ways to read them. Several ways make it ambiguous."""
 
     name: str
     readings: tuple[Reading, ...]
     arrays: Mapping[str, Stored]
-    """By the name in the file: those of all readings."""
+    """The arrays of all readings, by name."""
     may_be_plain: bool = False
-    """May it be an array of bytes that is not quantized? No name tells it from one where scales stand with codes."""
+    """May it be an array of bytes that is not quantized? The name is the same if one array has scales and codes."""
     contradiction: str = ""
-    """What its arrays say against each other, as a sentence."""
+    """The contradiction between its arrays, as a sentence; empty without one."""
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Of the codes, as they are stored."""
+        """The shape of the stored codes."""
         return self.arrays[self.readings[0].layout.codes.of(self.name)].shape
 
     @property
     def is_ambiguous(self) -> bool:
-        """Do several layouts fit that read other numbers?"""
+        """Do several layouts fit that read different numbers?"""
         return len(self.readings) > 1 or self.may_be_plain
 
     @property
     def differences(self) -> str:
-        """What ambiguous readings differ by, and what would tell, as a sentence."""
+        """The difference between ambiguous readings and the missing evidence, as a sentence."""
         said = [reading.described() for reading in self.readings]
         keys = [key for key in said[0] if len({one[key] for one in said}) > 1]
         parts = [
@@ -105,10 +105,10 @@ def recognised(
     ----------
     path : of the file
     contents : what `containers.read` gives of it
-    stored_as : a dialect, or one of its layouts as ``quark:mxfp6_e2m3``; all unless given
-    named : arrays that the user names, which are read so
+    stored_as : a dialect, or one of its layouts as ``quark:mxfp6_e2m3``; by default all
+    named : arrays that the user names
 
-    Raises ValueError for an unknown layout, for one that no tensor has, and for damaged metadata.
+    Raises ValueError for an unknown layout, for a layout that no tensor has, and for damaged metadata.
     """
     if KEY in contents.metadata:
         if stored_as is not None:
@@ -120,10 +120,10 @@ def recognised(
         return list(_native(path, contents, stored_as))
     layouts = layouts_of(stored_as)
     apart, joined = ([one for one in layouts if (one.scales is None) is alone] for alone in (False, True))
-    said = layouts_said(contents.metadata)
+    said = declared_layouts(contents.metadata)
     found: dict[str, Recognised] = {}
     groups = configuration(path)
-    marks, tiles = [*MARKS, of_configuration(groups)], groups.tiles if groups else ()
+    declarations, tiles = [*DECLARATIONS, configuration_reader(groups)], groups.tiles if groups else ()
     passes: tuple[tuple[list[AnyLayout], tuple[str, ...]], ...] = (apart, ()), (apart, BYTES), (joined, ())
     for candidates, dtypes in passes:
         taken = {array for tensor in found.values() for array in tensor.arrays}
@@ -132,13 +132,13 @@ def recognised(
             if array in taken or (is_guess and len(stored.shape) < 2):
                 continue
             try:
-                tensor = _fitting(contents, array, candidates, dtypes, marks, tiles)
-            except ValueError as error:  # what a library writes beside it
+                tensor = _fitting(contents, array, candidates, dtypes, declarations, tiles)
+            except ValueError as error:  # a damaged declaration
                 raise ValueError(f"{path}: {error}") from None
             if tensor:
                 found[array] = replace(tensor, may_be_plain=is_guess)
     if stored_as is not None and not found:
-        why = next((f": {sentence}" for _, sentence in strays(path, contents, (), stored_as)), "")
+        why = next((f": {sentence}" for _, sentence in incomplete_arrays(path, contents, (), stored_as)), "")
         raise ValueError(f"{path} has no tensors in the layout {stored_as}{why}")
     order = {array: place for place, array in enumerate(contents.tensors)}
     return [found[array] for array in sorted(found, key=order.__getitem__)]
@@ -202,11 +202,11 @@ def _own(path: Path, contents: Contents) -> Iterator[Recognised]:
         )
 
 
-def strays(
+def incomplete_arrays(
     path: Path, contents: Contents, found: Sequence[Recognised], stored_as: str | None
 ) -> Iterator[tuple[str, str]]:
-    """The arrays that have the name of codes and belong to no tensor that was found, each with what is wrong. Scales
-    of a shard may be in another one.
+    """The arrays that have the name of codes and belong to no tensor that was found, each with a sentence. Scales of a
+    shard may be in another shard.
     """
     if KEY in contents.metadata or is_native(path):
         return
@@ -214,13 +214,13 @@ def strays(
     taken = {array for tensor in found for array in tensor.arrays}
     layouts = layouts_of(stored_as)
     for array in contents.tensors:
-        if array not in taken and (sentence := stray_of(contents.tensors, array, layouts, elsewhere)):
+        if array not in taken and (sentence := incompleteness(contents.tensors, array, layouts, elsewhere)):
             yield array, sentence
 
 
 def _native(path: Path, contents: Contents, stored_as: str | None) -> Iterator[Recognised]:
-    """The tensors of a container that has types of its own for their codes, with the arrays that their layout has.
-    Raises ValueError for those that do not fit together.
+    """The tensors of a container with types for their codes, each with the arrays of its layout. Raises ValueError for
+    arrays that do not fit together.
     """
     dialect = None if stored_as is None else stored_as.partition(":")[0]
     layouts, tensors = native_layouts(path.suffix, dialect, None), contents.tensors
@@ -267,21 +267,21 @@ def _fitting(
     array: str,
     layouts: Sequence[AnyLayout],
     other_dtypes: Collection[str],
-    marks: Sequence[Marks],
+    declarations: Sequence[DeclarationReader],
     tiles: tuple[Tile, ...],
 ) -> Recognised | None:
-    """The tensor that has an array as its codes, by these layouts; their scales may have other dtypes too."""
+    """The tensor whose codes are in an array, in these layouts. ``other_dtypes`` of its scales are accepted too."""
     tensors = contents.tensors
     by_name = fitting(tensors, array, layouts, other_dtypes, tiles)
     if not by_name:
         return None
-    said = layouts_said(contents.metadata)
+    said = declared_layouts(contents.metadata)
     if len(by_name) > 1 and by_name.keys() & said:
         by_name = {tensor: fits for tensor, fits in by_name.items() if tensor in said}
     if len(by_name) > 1:
         raise ValueError(f"the array {array!r} may be of the tensor {' or '.join(map(repr, by_name))}: name the layout")
     ((name, fits),) = by_name.items()
-    kept, evidence, contradiction = _marked(contents, name, fits, marks)
+    kept, evidence, contradiction = _declared(contents, name, fits, declarations)
     try:
         kept = [with_stored_scale(one, name, tensors) if isinstance(one, Layout) else one for one in kept]
     except ValueError as error:
@@ -305,7 +305,7 @@ def _fitting(
 
 
 def _evidence(layout: AnyLayout, name: str, tensors: Mapping[str, Stored]) -> tuple[str, ...]:
-    """What speaks for a layout that fits, in words without the name of the tensor."""
+    """The evidence for a layout that fits, without the name of the tensor."""
     there = [part for part in layout.parts if part.of(name) in tensors]
     said = [
         f"arrays {', '.join(part.name for part in there)}",
@@ -322,19 +322,19 @@ def _evidence(layout: AnyLayout, name: str, tensors: Mapping[str, Stored]) -> tu
     return tuple(said)
 
 
-def _marked(
-    contents: Contents, name: str, fits: list[AnyLayout], marks: Sequence[Marks]
+def _declared(
+    contents: Contents, name: str, fits: list[AnyLayout], declarations: Sequence[DeclarationReader]
 ) -> tuple[list[AnyLayout], list[str], str]:
-    """The layouts that marks leave, the marks in words, and what contradicts the shapes."""
+    """The layouts that agree with the declarations, the declarations in words, and a contradiction to the shapes."""
     kept, evidence, contradiction = fits, [], ""
-    for read in marks:
-        if (mark := read(contents, name)) is None:
+    for read in declarations:
+        if (declaration := read(contents, name)) is None:
             continue
-        if allowed := [layout for layout in kept if mark.allows(layout)]:
+        if allowed := [layout for layout in kept if declaration.allows(layout)]:
             kept = allowed
-            evidence.append(mark.text)
+            evidence.append(declaration.text)
         else:
-            contradiction = f"{mark.text}, and names and shapes are those of {' or '.join(one.name for one in kept)}"
+            contradiction = f"{declaration.text}, and names and shapes fit {' or '.join(one.name for one in kept)}"
     return kept, evidence, contradiction
 
 
@@ -347,4 +347,4 @@ TELLS = {
     "te_columnwise": "the dtype in the state of Transformer Engine",
     "onnx": "the types in the ONNX model",
 }
-"""By dialect, what would tell it from others, or its block formats from each other."""
+"""Evidence that would decide between a dialect and others, or between its block formats."""

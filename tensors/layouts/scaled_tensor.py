@@ -1,4 +1,4 @@
-"""FP8 tensors under scales that are numbers, read one part at a time: as blocks along rows with FP32 scales."""
+"""FP8 tensors with scales that are numbers, read one part at a time as blocks along rows with FP32 scales."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Shape = tuple[int, ...]
 
 
 class ScaledTensor:
-    """A tensor whose layout has the tile of its scales (`fitting.fitting`).
+    """A tensor whose layout has a tile for each scale (`fitting.fitting`).
 
-    Each row of a part gets the scales of the tiles that it crosses. FP32 has every scale, so nothing is rounded here.
+    Each row of a part gets the scales of the tiles that it crosses. FP32 represents every scale exactly.
     """
 
     axis = -1
@@ -32,7 +32,7 @@ class ScaledTensor:
         self.shape = self.stored.shape
         self.tile = layout.tile or (0, 0)
         self.block = layout.block_format(self.shape[-1])
-        """Blocks are as wide as a tile, or are whole rows."""
+        """A block is as wide as a tile, or a whole row."""
         *lines, columns = self.shape
         self.codes = (*lines, columns + -columns % self._width)
 
@@ -92,7 +92,7 @@ class ScaledTensor:
 
 
 def as_numbers(scales: np.ndarray, dtype: str) -> np.ndarray:
-    """Stored scales as float32, which has all of them."""
+    """Stored scales as float32, which represents them exactly."""
     if dtype == "F8_E8M0":
         return code_values(E8M0)[scales]
     if dtype == "F32":

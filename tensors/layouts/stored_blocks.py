@@ -1,4 +1,4 @@
-"""Quantized tensors in parts: block arrays of bounded size, and rows of tiles of scales, without reading the rest."""
+"""Blocks of a quantized tensor in parts of bounded size, and rows of tiles of scales."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from ...spec.layouts.catalogue import Layout, Part, ScaleOrder
 from ..containers.contents import Stored
 
 LINES, BLOCKS = 128, 1024
-"""Lines and blocks of a line in a part: whole tiles of scales, and at most 4 MB of codes."""
+"""Lines, and blocks of a line, in a part: whole tiles of scales, and at most 4 MB of codes."""
 SAMPLE = 1 << 17
-"""Blocks of a tensor that are looked at, unless all are asked for: a hundredth of a second for each million elements,
-and more than enough for every statistic here."""
+"""Blocks of a tensor in a sample: a hundredth of a second for each million elements, and more than every statistic here
+needs."""
 LONGEST, MOST_MATRICES, OF_A_LINE = 1 << 16, 4, 32
-"""Lines of a matrix, matrices and blocks of a line that are looked at where all lines are compared."""
+"""Lines of a matrix, matrices, and blocks of a line for a comparison of all lines."""
 MOST_TILES = 4
-"""Rows of tiles of a tensor that are looked at."""
+"""Rows of tiles of a tensor in a sample."""
 MOST_BYTES = 1 << 26
-"""Of a row of tiles."""
+"""Bytes of a row of tiles."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Portion:
-    """Some lines and some blocks of them; ``matrix`` counts the matrices of all leading axes."""
+class BlockRange:
+    """A range of lines and a range of their blocks; ``matrix`` counts the matrices of all leading axes."""
 
     matrix: int
     lines: slice
     blocks: slice
     q: BlockArray
-    """(lines, elements); its tensor scale is 1."""
+    """Codes (lines, elements) with the tensor scale 1."""
 
 
 class StoredBlocks:
@@ -48,9 +48,9 @@ class StoredBlocks:
         self._scales = None if layout.scales is None else _matrices(arrays, layout.scales, name, 2)
         self._stored = tuple(arrays.values())
         self.tensor_scale: np.ndarray | None = None
-        """The tensor scales, (1,) or one for each matrix; None where there is none of the dtype."""
+        """The tensor scales, (1,) or one for each matrix; None without an array of this dtype."""
         self.tensor_scales = 0
-        """How many are stored."""
+        """The number of stored tensor scales."""
         part = layout.tensor_scale
         stored = None if part is None else arrays.get(part.of(name))
         if part is not None and stored is not None and stored.dtype == part.dtype:
@@ -77,9 +77,9 @@ class StoredBlocks:
     def count(self) -> int:
         return prod(self.shape)
 
-    def portions(self, whole: bool) -> Iterator[Portion]:
-        """All parts of the tensor, or some at even distances with about `SAMPLE` blocks. The memory of a file is given
-        back after each.
+    def parts(self, whole: bool) -> Iterator[BlockRange]:
+        """All parts of the tensor, or parts at even distances with about `SAMPLE` blocks. The memory of each is
+        returned.
         """
         matrices, lines, blocks = self.shape
         if not self.count:
@@ -90,7 +90,7 @@ class StoredBlocks:
         for place in range(picked):
             rest, column = divmod(place * total // picked, across)
             matrix, row = divmod(rest, down)
-            yield self._portion(
+            yield self._range(
                 matrix,
                 slice(row * LINES, min((row + 1) * LINES, lines)),
                 slice(column * BLOCKS, min((column + 1) * BLOCKS, blocks)),
@@ -99,7 +99,7 @@ class StoredBlocks:
                 stored.release(0, stored.data.size)
 
     def nan_scales(self) -> int | None:
-        """How many of all stored scales are NaN; None where scales and codes are in one array."""
+        """The number of stored scales that are NaN; None if scales and codes share an array."""
         if self._scales is None:
             return None
         codes, count = np.flatnonzero(np.isnan(code_values(self.layout.block_format.scale))), 0
@@ -111,14 +111,14 @@ class StoredBlocks:
             stored.release(0, stored.data.size)
         return count
 
-    def _portion(self, matrix: int, lines: slice, blocks: slice) -> Portion:
+    def _range(self, matrix: int, lines: slice, blocks: slice) -> BlockRange:
         layout = self.layout
         arrays = {layout.codes.of(self.name): self._codes[matrix][self._codes_place(lines, blocks)]}
         if layout.scales is not None and self._scales is not None:
             arrays[layout.scales.of(self.name)] = self._scales_of(self._scales[matrix], lines, blocks)
         if layout.tensor_scale is not None:
             arrays[layout.tensor_scale.of(self.name)] = np.ones(1, np.float32)
-        return Portion(matrix=matrix, lines=lines, blocks=blocks, q=unpack(arrays, layout, name=self.name))
+        return BlockRange(matrix=matrix, lines=lines, blocks=blocks, q=unpack(arrays, layout, name=self.name))
 
     def _codes_place(self, lines: slice, blocks: slice) -> tuple[slice, slice]:
         if self.layout.has_block_axis:
@@ -128,7 +128,7 @@ class StoredBlocks:
         return (lines, along) if self._along == -1 else (along, lines)
 
     def _scales_of(self, scales: np.ndarray, lines: slice, blocks: slice) -> np.ndarray:
-        """What is stored of some scales, with what completes the last ones."""
+        """The stored scales of some blocks, with the padding after the last ones."""
         _, rows, columns = self.shape
         if self.layout.order is not ScaleOrder.LINEAR:
             tiles = self._tiles(scales)[
@@ -146,8 +146,8 @@ class StoredBlocks:
         return scales.reshape(-(-rows // 128), -(-columns // 4), 512)
 
     def rows_of_tiles(self) -> Iterator[np.ndarray]:
-        """At most `MOST_TILES` rows of tiles that nothing completes, as they are stored: the scales of 128 lines, (128,
-        blocks). There are none where scales stand with codes or along another axis.
+        """At most `MOST_TILES` stored rows of tiles without padding: the scales of 128 lines, (128, blocks). Nothing if
+        scales share the array of codes or lie along another axis.
         """
         matrices, lines, blocks = self.shape
         down = lines // 128
@@ -166,13 +166,13 @@ class StoredBlocks:
         matrices, lines, blocks = self.shape
         for place in range(picked := min(matrices, MOST_MATRICES) if self.count and lines <= LONGEST else 0):
             matrix, first = place * matrices // picked, slice(0, min(blocks, OF_A_LINE))
-            yield self._portion(matrix, slice(0, lines), first).q
+            yield self._range(matrix, slice(0, lines), first).q
             for stored in self._stored:
                 stored.release(0, stored.data.size)
 
     def ends(self) -> Iterator[tuple[np.ndarray, int, int]]:
-        """Of scales in tiles, the last row and the last column of tiles, (rows of tiles, tiles, 512), each with the
-        lines and blocks that it holds; of the first `MOST_TILES` matrices. What completes tiles is here only.
+        """The last row and the last column of tiles (rows of tiles, tiles, 512), which alone contain padding, each with
+        the numbers of its lines and blocks; in the first `MOST_TILES` matrices.
         """
         matrices, lines, blocks = self.shape
         if self._scales is None or self.layout.order is ScaleOrder.LINEAR or not self.count:
@@ -186,7 +186,7 @@ class StoredBlocks:
 
 
 def _matrices(arrays: Mapping[str, Stored], part: Part, name: str, axes: int) -> np.ndarray:
-    """A stored array with one axis for all that lead, and ``axes`` behind it."""
+    """A stored array whose leading axes are one; ``axes`` axes follow it."""
     stored = arrays[part.of(name)]
     shape = (1,) * (axes - len(stored.shape)) + stored.shape
     lead, rest = shape[: len(shape) - axes], shape[len(shape) - axes :]

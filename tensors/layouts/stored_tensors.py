@@ -1,4 +1,4 @@
-"""Quantized tensors of `quantize_file` or in the layout of a library, read one part at a time."""
+"""Quantized tensors in the layout of mxcast or of a library, read one part at a time."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ...models.arrays.packing import read_tensor_scale, stored_dtype
 from ...spec import BlockFormat, Encode, Nvfp4Encode
 from ...spec.layouts.catalogue import Layout, Part, ScaleOrder
 from ..containers.contents import Contents, Stored, taken
-from .library_metadata import shape_before
+from .library_metadata import declared_shape
 from .own_metadata import stored_parts
 
 Shape = tuple[int, ...]
 
 
 class StoredTensor(Protocol):
-    """A quantized tensor in a file, with blocks along ``axis``; its codes have the shape ``codes``, the numbers without
-    what completes the last blocks ``shape``.
+    """A quantized tensor in a file, with blocks along ``axis``. ``codes`` is the shape of the codes, ``shape`` the
+    shape of the numbers, without the padding of the last blocks.
     """
 
     block: BlockFormat
@@ -36,13 +36,13 @@ class StoredTensor(Protocol):
 
     @property
     def units(self) -> Shape:
-        """What the edges of a part are multiples of, along each axis of the codes."""
+        """Along each axis of the codes, the edges of a part are multiples of these numbers."""
 
     def head(self) -> BlockArray:
-        """An array without elements, with the scale of the whole tensor."""
+        """An array without elements, with the tensor scale."""
 
     def part(self, box: Box) -> BlockArray:
-        """A part of the codes, with arrays of its own. Raises ValueError for damaged ones."""
+        """A copy of a part. Raises ValueError for damaged codes."""
 
 
 class OwnTensor:
@@ -88,8 +88,8 @@ class LaidTensor:
     """A tensor in the layout of a library."""
 
     def __init__(self, path: Path, contents: Contents, layout: Layout, name: str, is_native: bool) -> None:
-        """Raises ValueError for arrays that do not fit together. ``is_native`` says that the container has a type for
-        the codes, which then have the shape of the numbers.
+        """``is_native``: the container has a type for the codes, which then have the shape of the numbers. Raises
+        ValueError for arrays that do not fit together.
         """
         self.name, self.layout, self.block, self.axis = name, layout, layout.block_format, layout.axis
         found = {part: contents.tensors[part.of(name)] for part in layout.parts if part.of(name) in contents.tensors}
@@ -103,9 +103,9 @@ class LaidTensor:
         if not shape:
             raise ValueError("its codes have no axis")
         completed = shape if is_native else numbers_shape(layout, shape)
-        said = shape_before(contents.metadata, name) or completed
+        said = declared_shape(contents.metadata, name) or completed
         if (said[:-2], said[-1]) != (completed[:-2], completed[-1]):
-            raise ValueError(f"its metadata speak of the shape {said}, and its codes are those of {completed}")
+            raise ValueError(f"its metadata declare the shape {said}, and its codes have the shape {completed}")
         self.codes = self.shape = said
         shapes = stored_shapes(layout, self.codes)
         self.stored = {part: (found[part], _same_bytes(part, found[part], shapes[part], layout)) for part in shapes}
@@ -131,11 +131,11 @@ class LaidTensor:
         q = unpack(arrays, self.layout, name=self.name)
         if q.codes.shape == (sizes := tuple(one.stop - one.start for one in box)):
             return q
-        rows = tuple(map(slice, sizes[:-1]))  # without those that complete it
+        rows = tuple(map(slice, sizes[:-1]))  # without padding
         return replace(q, codes=q.codes[rows], scales=q.scales[rows])
 
     def _tensor_scale(self, experts: slice) -> dict[str, np.ndarray]:
-        """The scale of the tensor, or those of some experts, by the name of its array, where there is one."""
+        """The tensor scale, or the scales of some experts, by the name of its array; empty without one."""
         part, scale = self.layout.tensor_scale, self.tensor_scale
         if part is None or scale is None:
             return {}
@@ -143,8 +143,8 @@ class LaidTensor:
 
 
 def _same_bytes(part: Part, stored: Stored, shape: Shape, layout: Layout) -> Shape:
-    """The shape that a layout has of an array. Raises ValueError for an array of another one; tiles of scales may have
-    any with as many bytes, and the native codes of a container count elements.
+    """The shape of an array in a layout. Raises ValueError for an array of another shape; tiles of scales may have any
+    shape with as many bytes, and native codes count elements.
     """
     is_other = part is layout.scales and stored.shape != shape
     may_differ = layout.order is ScaleOrder.TILES_128X4 and stored.shape[:-2] == shape[:-2]

@@ -1,4 +1,4 @@
-"""The array with the scale of a tensor, under whichever of its names a file has."""
+"""The array of a tensor scale, which has several names."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ..unrecognised.arrays import OF_ACTIVATIONS
 
 
 def with_stored_scale(layout: Layout, name: str, tensors: Mapping[str, Stored]) -> Layout:
-    """The layout of a tensor, with the name that the array of its tensor scale has in a file.
+    """The layout of a tensor, with the name of the array of its tensor scale in a file.
 
-    Raises ValueError where several arrays may be the tensor scale, where the layout has no tensor scale, and where an
-    array has an unknown name and the layout would take 1.
+    Raises ValueError if several arrays may be the tensor scale, if the layout has no tensor scale, and if an array has
+    an unknown name and the layout would take 1.
     """
     known = [layout] if layout.tensor_scale else LAYOUTS[layout.dialect].values()
     parts = [
@@ -42,14 +42,12 @@ def with_stored_scale(layout: Layout, name: str, tensors: Mapping[str, Stored]) 
 
 
 def _fits(stored: Stored, matrices: int) -> bool:
-    """Has an array numbers, one or one for each matrix?"""
+    """Does an array hold one number, or one for each matrix?"""
     return stored.dtype.startswith(("F", "BF")) and prod(stored.shape) in (1, matrices)
 
 
 def _similar(layout: Layout, name: str, tensors: Mapping[str, Stored], matrices: int) -> str | None:
-    """An array that fits and has the name of a scale or a largest magnitude of the tensor, not of activations; None
-    without such an array.
-    """
+    """The name of an array that may be the scale or the largest magnitude of the weights of a tensor, or None."""
     module, dot, leaf = map(re.escape, name.rpartition("."))
     pattern = re.compile(rf"{module}{dot}(?:{leaf}[._])?([^.]*(?:scale|amax)[^.]*)", re.IGNORECASE)
     found = {array: said[1] for array in tensors if (said := pattern.fullmatch(array))}

@@ -1,1 +1,1 @@
-"""Arrays that no layout names: what they may be, and how a user names them."""
+"""Arrays that fit no layout: their possible formats, and the options to name them."""

@@ -1,7 +1,7 @@
-"""Arrays that look like codes or scales and belong to no tensor that was recognised.
+"""Arrays that look like codes or scales and belong to no recognised tensor.
 
-A dtype of less than a byte or of eight bits with an exponent is such a sign, and so is a scale next to integers. Taken
-for arrays that are not quantized, they would be copied without a description, and a loader would read codes as numbers.
+The signs are a dtype of less than a byte, a dtype of eight bits with an exponent, and a scale next to integers. A copy
+of such arrays would have no description, and a loader would read codes as numbers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Scales:
     """The arrays that look like scales, by module."""
 
     def __init__(self, tensors: Mapping[str, Stored], elsewhere: Collection[str] = ()) -> None:
-        """``elsewhere`` are the names of arrays in other files."""
+        """``elsewhere`` has the names of arrays in other files."""
         self._by_module: dict[str, list[str]] = {}
         for name in (*tensors, *elsewhere):
             module, _, leaf = name.rpartition(".")
@@ -64,8 +64,8 @@ class _Scales:
 
 
 def apart(tensors: Mapping[str, Stored], elsewhere: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The arrays of a shard whose codes or scales are in another one, each with a sentence. ``elsewhere`` has the names
-    of the arrays in other shards, and the shards.
+    """The arrays of a shard whose codes or scales are in another shard, each with a sentence. ``elsewhere`` has the
+    shards of the other arrays by their names.
     """
     scales = _Scales(tensors, elsewhere)
     for array, stored in tensors.items():
@@ -85,7 +85,7 @@ def _is_of(scale: str, stem: str) -> bool:
 
 
 def unrecognised(tensors: Mapping[str, Stored], taken: Collection[str]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The arrays outside ``taken`` that look like codes or scales: codes with their scales, and all in words."""
+    """The arrays outside ``taken`` that look like codes or scales: codes with their scales, and a description."""
     scales, said = _Scales({name: one for name, one in tensors.items() if name not in taken}), set(taken)
     alone = (name for name, stored in tensors.items() if _is_scale(name, stored))
     for array in (*_codes(tensors, scales), *alone):
@@ -98,7 +98,7 @@ def unrecognised(tensors: Mapping[str, Stored], taken: Collection[str]) -> Itera
 
 
 def check_numbers(path: Path, tensors: Mapping[str, Stored], chosen: Collection[str]) -> None:
-    """Raise ValueError for numbers to be quantized that are the scales of something quantized."""
+    """Raise ValueError if an array to be quantized looks like the scales of a quantized tensor."""
     for arrays, words in unrecognised(tensors, ()):
         if scale := next((array for array in arrays if array in chosen), None):
             raise ValueError(
@@ -107,7 +107,7 @@ def check_numbers(path: Path, tensors: Mapping[str, Stored], chosen: Collection[
 
 
 def _codes(tensors: Mapping[str, Stored], scales: _Scales) -> list[str]:
-    """The arrays that look like codes; those that may be scales of another one are not among them."""
+    """The arrays that look like codes, and not like scales."""
     found = []
     for name, stored in tensors.items():
         is_scale = bool(SCALE.search(name.rpartition(".")[2]))

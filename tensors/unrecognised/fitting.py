@@ -1,4 +1,4 @@
-"""Which layouts explain an array of codes and its scales: by their names, dtypes and shapes."""
+"""Layouts that fit an array of codes and its scales, by their names, dtypes and shapes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ def fitting(
     other_dtypes: Collection[str] = (),
     tiles: tuple[Tile, ...] = (),
 ) -> dict[str, list[AnyLayout]]:
-    """The layouts for which an array holds the codes of a tensor, by the name of the tensor.
+    """The layouts in which an array holds the codes of a tensor, by the name of the tensor.
 
-    Scales of MX formats may have ``other_dtypes`` too. ``tiles`` are the only groups and blocks of FP8 that may be
-    there, if they are known.
+    Scales of MX formats may also have ``other_dtypes``. If ``tiles`` are given, no other groups and blocks of FP8 fit.
     """
     stored = tensors[array]
     found: dict[str, list[AnyLayout]] = {}
@@ -36,7 +35,7 @@ def fitting(
 
 
 def _is_usual(layout: AnyLayout) -> bool:
-    """Does the library write such scales itself, as far as that is known?"""
+    """Is the library known to write such scales?"""
     if isinstance(layout, ScaledLayout) and layout.forms and layout.tile is not None:
         return grain_of(layout.tile) in layout.forms
     return True
@@ -56,7 +55,7 @@ def _scaled(
 def _fits(
     tensors: Mapping[str, Stored], layout: Layout, name: str, codes: Stored, other_dtypes: Collection[str]
 ) -> bool:
-    """Are the codes and scales of a tensor those that a layout has?"""
+    """Do the codes and scales of a tensor fit a layout?"""
     shape = scales_shape(layout, codes.shape)
     if shape is None or layout.scales is None:
         return shape is not None
@@ -65,8 +64,8 @@ def _fits(
 
 
 def scales_shape(layout: Layout, codes: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The shape of the scales that a layout stores beside codes of this shape; () where they are in the same array.
-    None where codes have no such shape.
+    """The shape of the scales of codes of this shape in a layout; () if they share the array of codes, and None if the
+    layout has no codes of this shape.
     """
     item = stored_dtype(layout.codes).itemsize
     if layout.has_block_axis:

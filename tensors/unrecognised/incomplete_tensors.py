@@ -1,5 +1,5 @@
-"""Arrays that have the name of the codes of a layout and are those of no tensor: their scales are missing, or something
-is of another dtype or shape. Left alone they would be taken for arrays that are not quantized.
+"""Arrays with the name of codes that belong to no tensor: the scales are missing, or a dtype or shape does not fit.
+Otherwise they would count as arrays that are not quantized.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from ...spec.layouts.scaled import AnyLayout
 from ..containers.contents import Stored
 
 OF_ONE_BYTE = ("U8", "I8", "F8_E4M3", "F8_E8M0")
-"""Dtypes of scales. Other quantizations of compressed-tensors, of integers, have some of these names too."""
+"""Dtypes of scales. compressed-tensors uses some of these names for integers too, whose scales have other dtypes."""
 SHARED = ("torchao", "torchao_swizzled")
-"""Dialects whose names are those of all quantizations of a library, also with scales of more than a byte."""
+"""Dialects whose library uses the same names for all its quantizations, also with scales of more than a byte."""
 
 
 def has_dtypes(tensors: Mapping[str, Stored], array: str, layouts: Sequence[AnyLayout]) -> bool:
-    """Has one of these layouts the names and dtypes of an array of codes and of its scales?"""
+    """Does one of these layouts have the names and dtypes of an array of codes and its scales?"""
     for layout in layouts:
         name = layout.codes.tensor_of(array)
         if layout.scales is not None and name is not None and tensors[array].dtype == layout.codes.dtype:
@@ -26,11 +26,11 @@ def has_dtypes(tensors: Mapping[str, Stored], array: str, layouts: Sequence[AnyL
     return False
 
 
-def stray_of(
+def incompleteness(
     tensors: Mapping[str, Stored], array: str, layouts: Sequence[AnyLayout], elsewhere: Collection[str] = ()
 ) -> str:
-    """What is wrong with an array that belongs to no tensor of these layouts, as a sentence; empty where nothing is, or
-    its scales are elsewhere.
+    """The reason why an array of codes belongs to no tensor of these layouts, as a sentence; empty for other arrays,
+    and if its scales are in another file.
     """
     for layout in layouts:
         name = layout.codes.tensor_of(array)

@@ -1,7 +1,7 @@
-"""Arrays that the user names, and how they are read: for files whose names and dtypes no layout has.
+"""Arrays that the user names, for files whose names and dtypes fit no layout.
 
-``codes={}.weight,scale={}.weight_scale_inv`` names arrays; ``{}`` is any text, the same in both. ``scale=e8m0`` says
-how they are read, where their dtypes do not.
+``codes={}.weight,scale={}.weight_scale_inv`` names arrays; ``{}`` is any text, the same in both. ``scale=e8m0`` decides
+how they are read if their dtypes do not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...spec.layouts.scaled import AnyLayout, Grain, ScaledLayout, Tile, fitting
 from ..containers.contents import Contents, Stored
 
 DIALECT = "named"
-"""The dialect of what the user names."""
+"""The dialect of arrays that the user names."""
 FORMATS: dict[str, NumberFormat] = {one.name: one for one in (E4M3, E5M2, E4M3FNUZ, E5M2FNUZ, E2M1, E2M3, E3M2)}
 BYTES = ("U8", "I8")
 ELEMENTS: dict[str, tuple[str, ...]] = {
@@ -31,7 +31,7 @@ ELEMENTS: dict[str, tuple[str, ...]] = {
     "e2m3": ("F6_E2M3", *BYTES),
     "e3m2": ("F6_E3M2", *BYTES),
 }
-"""The dtypes of arrays that may hold the codes of an element; the first one decides alone."""
+"""Dtypes of arrays that may hold the codes of an element. The first one is unambiguous."""
 SCALES: dict[str, tuple[str, ...]] = {
     "e8m0": ("F8_E8M0", *BYTES),
     "e4m3": ("F8_E4M3", *BYTES),
@@ -39,7 +39,7 @@ SCALES: dict[str, tuple[str, ...]] = {
 }
 """The dtypes of arrays that may hold scales."""
 PACKINGS = {8: (Packing.BYTES,), 4: (Packing.LOW_FIRST, Packing.HIGH_FIRST), 6: (Packing.LITTLE_ENDIAN,)}
-"""Packings by the bits of an element; the first one unless given."""
+"""Packings by the bits of an element; the first one is the default."""
 CONVENTIONS = tuple(one for one in Convention if one is not Convention.NONE)
 
 
@@ -67,7 +67,7 @@ def _other(name: str, pattern: str, other: str) -> str | None:
 
 
 def _pairs(option: str, text: str, keys: Collection[str]) -> dict[str, str]:
-    """The values by key in a text as ``a=b,c=d``. Raises ValueError for other keys, and for a key twice."""
+    """The values by key in a text such as ``a=b,c=d``. Raises ValueError for unknown and repeated keys."""
     found: dict[str, str] = {}
     for pair in text.split(","):
         key, equals, value = (part.strip() for part in pair.partition("="))
@@ -79,7 +79,7 @@ def _pairs(option: str, text: str, keys: Collection[str]) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Reads:
-    """How arrays are read, where their dtypes and shapes do not say it."""
+    """How arrays are read if their dtypes and shapes do not decide it."""
 
     element: str | None = None
     scale: str | None = None
@@ -120,7 +120,7 @@ class NamedArrays:
 
     @classmethod
     def given(cls, names: str | None, reads: str | None) -> NamedArrays | None:
-        """Raises ValueError for a way to read without names."""
+        """The arrays of the options ``--names`` and ``--read``. Raises ValueError for ``--read`` alone."""
         if names is None and reads is not None:
             raise ValueError("--read is for arrays that --names names")
         return None if names is None else cls(names, reads)
@@ -134,9 +134,9 @@ class NamedArrays:
         return Reads.named(self.reads)
 
     def applied(self, contents: Contents) -> tuple[Contents, dict[str, AnyLayout]]:
-        """The contents with the dtypes that the named arrays are read as, and the layouts of their tensors.
+        """The contents with new dtypes of the named arrays, and the layouts of their tensors.
 
-        Raises ValueError for codes without scales, and where nothing or more than one thing explains them.
+        Raises ValueError for codes without scales, and unless exactly one reading fits.
         """
         parts = {key: NamedPart(name=name, dtype="", tensor=self._tensor) for key, name in self._names.items()}
         changed: dict[str, Stored] = {}
@@ -158,7 +158,7 @@ class NamedArrays:
         return replace(contents, tensors=contents.tensors | changed), layouts
 
     def _undecided(self, codes: Stored, scales: Stored) -> bool:
-        """Is an array of bytes of which nobody says how it is read?"""
+        """Does neither a dtype nor an option decide how an array of bytes is read?"""
         reads = self._reads
         return (codes.dtype in BYTES and reads.element is None) or (scales.dtype in BYTES and reads.scale is None)
 
@@ -168,7 +168,7 @@ class NamedArrays:
 
 
 def _what_fits(found: Sequence[tuple[AnyLayout, object]]) -> str:
-    """The values of ``--read`` that fit arrays, as the end of a sentence."""
+    """The values of ``--read`` that fit, as the end of a sentence."""
     if not found:
         return "fit nothing that --read can say"
     texts = (",".join(f"{key}={one}" for key, one in options_of(layout).items()) for layout, _ in found)
@@ -176,7 +176,7 @@ def _what_fits(found: Sequence[tuple[AnyLayout, object]]) -> str:
 
 
 def options_of(layout: AnyLayout) -> dict[str, str]:
-    """The parts of ``--read`` that read a tensor so."""
+    """The values of ``--read`` that select this layout."""
     if isinstance(layout, ScaledLayout):
         scale = "e8m0" if layout.read_as == "F8_E8M0" else "number"
         return {"element": layout.element.name, "scale": scale, "block": layout.full_name.rpartition(":")[2]}
@@ -187,7 +187,7 @@ def options_of(layout: AnyLayout) -> dict[str, str]:
 def laid_out(
     codes: Stored, scales: Stored, tensor_scale: Stored | None, reads: Reads, parts: Mapping[str, Part]
 ) -> Iterator[tuple[AnyLayout, dict[Part, Stored]]]:
-    """The layouts that explain arrays of codes and scales, each with the arrays as it reads them."""
+    """The layouts that fit arrays of codes and scales, each with the arrays as it reads them."""
     for element in _of_dtype(ELEMENTS, codes, reads.element):
         bits = FORMATS[element].bits
         shape = _numbers_shape(codes, bits)
@@ -202,14 +202,14 @@ def laid_out(
 
 
 def _of_dtype(known: Mapping[str, tuple[str, ...]], stored: Stored, given: str | None) -> list[str]:
-    """The names that the dtype of an array allows: the one that is given, or one that it decides, or all."""
+    """The names that the dtype of an array allows: the given one, the only possible one, or all."""
     names = [name for name, dtypes in known.items() if stored.dtype in dtypes and given in (None, name)]
     decided = [name for name in names if known[name][0] == stored.dtype]
     return decided if decided and stored.dtype not in SCALES["number"] else names
 
 
 def _numbers_shape(codes: Stored, bits: int) -> tuple[int, ...] | None:
-    """The shape of the numbers whose codes of so many bits are in an array; None if they do not fill its bytes."""
+    """The shape of the numbers in an array of codes of this many bits; None unless they fill its bytes."""
     if not codes.shape:
         return None
     *lead, length = codes.shape

@@ -1,4 +1,4 @@
-"""Ways to read arrays that look like codes and scales and have the names and dtypes of no layout."""
+"""Ways to read arrays that look like codes and scales and fit no layout."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .arrays import INTEGERS
 from .named_arrays import BYTES, NamedPart, Reads, laid_out, options_of
 
 MOST = 4
-"""Readings that are named."""
+"""Readings in a message."""
 
 
 def suggestions(tensors: Mapping[str, Stored], arrays: Sequence[str]) -> str:
-    """The readings that fit an array of codes and arrays that may be its scales, with the options that choose them;
-    empty without any.
+    """The readings of an array of codes and its possible scales, with the options that choose them; empty without
+    any.
     """
     codes, *others = arrays
     found: dict[str, tuple[bool, str]] = {}
@@ -49,7 +49,7 @@ def _given(layout: AnyLayout, codes: Stored, scales: Stored) -> dict[str, str]:
 
 
 def _is_common(layout: AnyLayout, given: Mapping[str, str]) -> bool:
-    """Is this how libraries store bytes? Blocks of 32 have E8M0 scales, and FNUZ has dtypes of its own."""
+    """Do libraries store bytes in this way? Blocks under E8M0 scales have 32 elements, and FNUZ has its own dtypes."""
     parts = options_of(layout)
     is_block = not isinstance(layout, ScaledLayout) and parts["scale"] == "e8m0"
     return not (is_block and parts["block"] != "32") and not ("element" in given and "fnuz" in parts["element"])

@@ -58,7 +58,7 @@ def test_the_command(passes, fails, saved, tmp_path):
     report = json.loads(passes(*arguments))
     assert report["numerics"]["order"] == "te" and report["numerics"]["random_bits"] == 8
     sentence = fails(2, "quantize", saved(x), tmp_path / "s.npz", "--format", "nvfp4_2d")
-    assert sentence == "files have blocks along one axis, not those of nvfp4_2d"
+    assert sentence == "files have blocks along one axis, not nvfp4_2d"
 
 
 def test_nan_in_a_tensor(saved, tmp_path):

@@ -100,7 +100,7 @@ def test_names_that_collide(tmp_path, fails):
         f"tensor 'w.scales' of {source} has the name that the scales of 'w' need"
     )
     np.savez(source, w=X, v=X, mxcast=np.arange(3))
-    assert "tensor 'mxcast' has the name of a remark" in fails(2, "quantize", source, tmp_path / "q.npz", "-f", "e2m1")
+    assert "tensor 'mxcast' has the name of metadata" in fails(2, "quantize", source, tmp_path / "q.npz", "-f", "e2m1")
     assert not (tmp_path / "q.npz").exists()
 
 

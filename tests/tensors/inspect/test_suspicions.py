@@ -118,7 +118,7 @@ def test_scales_in_tiles_twice_and_in_order(tmp_path):
         for wrong, words in ((swizzled(tiles), "in tiles of 128 x 4 twice"), (in_order, "in the order of the blocks")):
             path = write(tmp_path / "a.safetensors", layout, arrays | {scales: wrong.reshape(arrays[scales].shape)})
             (found,) = inspect_file(path, layout.name).suspicions
-            assert found.kind == "scale_order" and f"seem to stand {words}, not" in found.sentence
+            assert found.kind == "scale_order" and f"seem to be {words}, not" in found.sentence
 
 
 def test_scales_in_tiles_where_they_should_stand_in_order(tmp_path):

@@ -82,7 +82,7 @@ def test_the_mark_of_comfyui(tmp_path):
     plain = next(one for one in EVERY if one.name == "modelopt:nvfp4")
     arrays = stored(plain, quantized(plain, rows=80)) | {mark: bytes_of({"format": "nvfp4"})}
     (suspicion,) = inspect_file(write(path, plain, arrays, dtypes={mark: "U8"})).suspicions
-    assert suspicion.kind == "contradiction" and "shapes are those of modelopt:nvfp4" in suspicion.sentence
+    assert suspicion.kind == "contradiction" and "shapes fit modelopt:nvfp4" in suspicion.sentence
 
 
 @pytest.mark.parametrize("text", [b"{", b"[1]", b"\xff\xfe", b"[" * 5000])

@@ -147,8 +147,8 @@ def test_rows_that_comfy_completes(part, passes, fails, tmp_path, monkeypatch):
     assert contents.tensors["up.weight"].shape == (144, 32)
     refused = {
         '{"up.weight": [99, 64]}': "codes of shape (112, 32) here, not (144, 32)",
-        '{"up.weight": [141, 63]}': "speak of the shape (141, 63), and its codes are those of (144, 64)",
-        '{"up.weight": [9024]}': "speak of the shape (9024,)",
+        '{"up.weight": [141, 63]}': "declare the shape (141, 63), and its codes have the shape (144, 64)",
+        '{"up.weight": [9024]}': "declare the shape (9024,)",
     }
     for text in (*refused, "[", '{"up.weight": [-1]}'):
         header = {name: (one.dtype, one.shape, one.data.nbytes) for name, one in contents.tensors.items()}
