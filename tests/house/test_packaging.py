@@ -198,4 +198,4 @@ def test_the_installed_command_prints_its_version(installed, tmp_path) -> None:
 def test_the_installed_command_emits(installed, tmp_path) -> None:
     _run(installed / "bin" / "mxcast", "emit", "e2m1", "--name", "top", "-o", tmp_path, cwd=tmp_path)
     (rtl,) = tmp_path.glob("top/rtl/top.v")
-    assert f"// Made by mxcast {PROJECT['project']['version']}," in rtl.read_text()
+    assert "// Made by mxcast 0.1.0," in rtl.read_text()  # the version of the text, which a release keeps

