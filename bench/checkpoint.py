@@ -1,5 +1,5 @@
-"""How long `mxcast quantize` takes for a model in a folder, beside `cp` of the same folder: whole processes, warm, in
-turn; and the largest memory of one of its processes.
+"""Time of `mxcast quantize` for a model in a folder, next to `cp` of the folder, and the largest memory of one of its
+processes. Whole processes run warm, in turn.
 
     python bench/checkpoint.py [--gb 10] [--rounds 1] [--jobs 2] [--layout gpt_oss] [--folder FOLDER]
 

@@ -73,7 +73,7 @@ SUMS = ("numerics", "builds", "rtl_blocks", "exact_blocks", "mismatched_blocks",
 
 
 def joined(before: dict, more: dict) -> dict:
-    """What is on record with the counts of what is new."""
+    """The record, with the counts of a new run added."""
     return more | {name: before[name] + more[name] for name in SUMS}
 
 

@@ -29,7 +29,7 @@ KEPT_FACTS = ROOT / "records" / "conformance_facts.json"
 PAGE = ROOT / "docs" / "how-to" / "identify.md"
 
 OPS = {"encode": "encode", "two_level_encode": "encode", "decode": "decode", "cast": "cast"}
-"""What --op names, by the name of an operation."""
+"""Value of --op by the name of an operation."""
 
 
 def row(adapter: Adapter, operation: str, format: str) -> dict:
@@ -142,7 +142,7 @@ def main() -> None:
 
 
 def compared(known: list[dict], adapters: list[str]) -> list[dict]:
-    """All facts beside what runs gave: of these libraries anew, where they are installed."""
+    """All facts with the results of runs, which are repeated for these libraries if they are installed."""
     before = {_key(one): one for one in known}
     found = []
     for fact in FACTS:

@@ -1,4 +1,4 @@
-"""Measure what decoders of 32 lanes to FP32 cost on xcu, beside what they have to reach.
+"""Measure the cost of decoders of 32 lanes to FP32 on xcu, next to their limits.
 
 python bench/decoder_cost.py    writes records/decoder_cost.json, and prints the table of docs/results.md; a few minutes
 """
@@ -30,7 +30,7 @@ JOBS: dict[str, tuple[str, dict[str, str]]] = {
     "ocp flush": ("ocp", {"subnormals": "flush"}),
     "idma": ("idma", {}),
 }
-"""What is computed, by name: a profile, and fields over it."""
+"""Jobs by name: a profile, and fields that override it."""
 
 
 def idma(part: str) -> int:
@@ -57,7 +57,7 @@ def measured() -> list[dict[str, object]]:
 
 
 def table(figures: list[dict]) -> str:
-    """One row a job: LUTs/carries, those of the shifted lane, and the limit."""
+    """One row for each job: LUTs and carries, LUTs and carries of the shifted lane, and the limit."""
     rows = ["| job | format | LUTs | carries | shifted lane: LUTs | carries | LUTs at most |", "| --- " * 7 + "|"]
     for best, shift in zip(figures[::2], figures[1::2]):
         most = limit(best["job"], best["format"])

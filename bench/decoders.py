@@ -31,7 +31,7 @@ SIZE = 32
 
 
 def all_pairs(library: Library, format: str, destination: str) -> np.ndarray:
-    """What a library gives for every scale byte and code: (256, number of codes) patterns."""
+    """Results of a library for every scale byte and code: (256, number of codes) patterns."""
     codes = 1 << block_format(format).element.bits
     row = np.resize(np.arange(codes, dtype=np.uint8), max(codes, SIZE))  # a block takes all 16 codes of E2M1 twice
     blocks = row.size // SIZE

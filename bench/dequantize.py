@@ -1,16 +1,16 @@
-"""How fast the golden model decodes to FP32 on one core, beside the libraries that do the same, measured in one run.
+"""Speed of the golden model's decoding to FP32 on one core, next to other libraries, measured in one run.
 
     python bench/dequantize.py [--mib 64] [--rounds 5] [--json]
 
-Everything decodes the same blocks, those of N(0, 1) under ``ocp``, twice: the whole tensor in one call, and parts of 2
+All decode the same blocks of N(0, 1) under ``ocp``, twice: the whole tensor in one call, and parts of 2
 MiB of results in as many calls, each of which is dropped before the next. Codes are in the form that the library takes.
 Baselines, each compared bit for bit, under the profile of its rules, before anything is timed:
 
-- those of `library_decoders` that are installed: ml_dtypes, torchao on one thread in eager mode, gguf-py;
-- numpy: ``elements[codes] * factors[scales][:, None]``, which is all that there is for INT8.
+- the installed libraries of `library_decoders`: ml_dtypes, torchao on one thread in eager mode, gguf-py;
+- numpy: ``elements[codes] * factors[scales][:, None]``, the only baseline for INT8.
 
-The ratio is that against the fastest of these. ``numpy_take`` stands aside: the same look-up by ``np.take``, which is
-faster for arrays that fit the caches, as one finds by trying.
+The ratio compares with the fastest of these. ``numpy_take`` is shown apart: the same look-up by ``np.take``, which
+measures faster for arrays that fit the caches.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def _library(name: str) -> Callable[[np.ndarray, np.ndarray, BlockFormat], Decod
 
 
 def decoders(block: BlockFormat) -> dict[str, Callable[[np.ndarray, np.ndarray, BlockFormat], Decode]]:
-    """What makes the decoders of blocks of this format, by name, of those that are installed."""
+    """Functions that make decoders of blocks of this format, by name, for the installed libraries."""
     made = {"mxcast": _ours, "numpy": _numpy, ASIDE: _numpy_take}
     for name in TIMED:
         if block.short_name in LIBRARIES[name].formats and is_installed(name):

@@ -1,4 +1,4 @@
-"""What is put on record as evidence: which converters, decoders and casts are checked, and in which ways."""
+"""Evidence on record: the checked converters, decoders and casts, and the kinds of checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mxcast.spec import BLOCKS, INSTRUCTIONS, SCALARS
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """What a record is about, in the names that `configuration` takes."""
+    """Subject of a record, in the arguments of `configuration`."""
 
     operation: str
     format: str
@@ -52,11 +52,11 @@ class Check:
     kept: str
     """The file of its records, in records/."""
     identity: Callable[[Subject], dict]
-    """What an outcome depends on, the Verilog of today among it, by name: a record with other values is of the past."""
+    """Values on which an outcome depends, such as today's Verilog, by name. A record with other values is outdated."""
     outcome: Callable[[Subject], dict]
-    """What a record says; seconds to minutes."""
+    """Computes the outcome, in seconds to minutes."""
     cells: Callable[[dict], dict[str, str]]
-    """What a table shows of a record, by column."""
+    """Cells of a record in a table, by column."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class Group:
     target: str = GENERIC
     destination: str | None = None
     checks: tuple[str, ...]
-    """Of `verification.CHECKS`."""
+    """Keys of `verification.CHECKS`."""
 
     @cached_property
     def subjects(self) -> list[Subject]:
@@ -86,7 +86,7 @@ ALL = ("proved", "mutants", "all inputs")
 
 OCP = ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "e8m0")
 OTHERS = tuple(name for name in SCALARS if name not in OCP)
-"""Scalar formats of OCP, and those of others."""
+"""Scalar formats of OCP, and the other ones."""
 
 EVIDENCE = (
     Group(operation="encode", formats=BLOCKS, profiles=("ocp",), checks=(*ALL, *NETLISTS, "at once", "by z3")),

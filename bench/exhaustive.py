@@ -1,4 +1,4 @@
-"""How `mxcast verify` is asked for the evidence on record: all inputs of an encoder or a cast, and of a decoder every
+"""Calls of `mxcast verify` for the evidence on record: all inputs of an encoder or a cast, and of a decoder every
 pair of scale byte and code in every lane.
 """
 

@@ -152,9 +152,7 @@ def again(count: int, seed: int, workers: int, only: str | None) -> int:
 
 
 def plotted() -> list[dict]:
-    """What docs/guide.md draws: scale rules and roundings on xcu, all else as the standard has it, each built as small
-    as it can be.
-    """
+    """Points that docs/guide.md draws: scale rules and roundings on xcu, otherwise standard, built for area."""
     asked = [
         row
         for row in rows("rules-xcu")
@@ -168,7 +166,7 @@ def plotted() -> list[dict]:
 
 
 def digest() -> str:
-    """Of what is drawn, in the last line of the file."""
+    """Digest of the points, in the last line of the file."""
     return f"<!-- points: {sha256(json.dumps(plotted()))} -->\n"
 
 

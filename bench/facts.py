@@ -1,7 +1,7 @@
-"""What is said of libraries on the page of their rules, as expectations: one block for each, and what must come of it.
+"""Statements about libraries as expectations: one block for each, and its expected result.
 
-The sections are those of the collection of numerics that this project began with: A.2 scales, B.1 and B.5 blocks, C.2
-elements, C.4 and D.2 witnesses, and L for layouts. Where a run says otherwise, the table says so.
+Section numbers refer to the collection of numerics with which this project began: A.2 scales, B.1 and B.5 blocks, C.2
+elements, C.4 and D.2 witnesses, and L for layouts. If a run gives another result, the table says so.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LARGEST = 0x7F7FFFFF
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """What a library makes of one block; what is None is not looked at."""
+    """Expected result of a library for one block. Fields that are None are not compared."""
 
     adapter: str
     format: str
@@ -34,9 +34,9 @@ class Fact:
     op: str = "encode"
     scale: int | None = None
     codes: Sequence[int] | None = None
-    """Of the first elements."""
+    """Codes of the first elements."""
     numbers: Sequence[int] | None = None
-    """The same as FP32 patterns, of what returns numbers; NaN is any."""
+    """FP32 patterns of the first results of a function that returns numbers; any NaN matches NaN."""
 
     @property
     def expected(self) -> str:
@@ -209,7 +209,7 @@ FACTS: tuple[Fact, ...] = (
 
 
 def checked(fact: Fact) -> dict:
-    """A fact beside what the library that is installed makes of its block."""
+    """A fact with the result of the installed library."""
     rules = operation_of(fact.op, fact.format)
     patterns = np.full((1, rules.ports[0].lanes), fact.given[-1], np.uint32)
     patterns[0, : len(fact.given)] = fact.given

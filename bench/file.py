@@ -1,4 +1,4 @@
-"""How long `mxcast quantize` takes for a file, beside `cp` of the same file: whole processes, warm, in turn.
+"""Time of `mxcast quantize` for a file, next to `cp` of the file. Whole processes run warm, in turn.
 
     python bench/file.py [FILE.safetensors] [--rounds 7] [--format e4m3] [--tensors 100]
 
@@ -39,8 +39,8 @@ def run(*command: object) -> tuple[float, int]:
 
 
 def measure(source: Path, folder: Path, rounds: int, format: str) -> dict:
-    """Medians in seconds, the median of the ratios, and the largest memory of a conversion; ``start`` is that of a verb
-    that does nothing.
+    """Medians in seconds, the median of the ratios, and the largest memory of a conversion; ``start`` is the time of a
+    verb that does nothing.
     """
     commands = {
         "cp": ["cp", source, folder / "copy.safetensors"],
@@ -62,7 +62,7 @@ def measure_made(tensors: int, rounds: int, format: str) -> dict:
     """`measure` of a file of so many tensors of 0.9 MB."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "in.safetensors")
-        writer = Process(target=write, args=(path, tensors))  # or its memory would count as that of what we start
+        writer = Process(target=write, args=(path, tensors))  # a child would inherit its memory in the count
         writer.start()
         writer.join()
         return measure(path, Path(folder), rounds, format)

@@ -1,4 +1,4 @@
-"""Which micro-architecture is best for what: `hdl.BEST` from the figures in records/sweeps/architectures.json, and
+"""The best micro-architecture for each goal: `hdl.BEST` from the figures in records/sweeps/architectures.json, and
 `hdl.BEST_DECODERS` from those in records/sweeps/decoders.json, by the fraction bits of the element.
 
 Area is LUTs, on ECP5 logic cells, as a carry takes two, and of gates NAND gates of two inputs. The critical path is the
@@ -23,7 +23,7 @@ GOALS = (Goal.AREA, Goal.SPEED, Goal.BALANCED)
 Choice = tuple[str, ...]
 """A value for each of these."""
 CELLS = {"ecp5": "logic cells", "asic": "NAND2"}
-"""Targets whose area is not that of LUTs, and what it is counted in."""
+"""Targets whose area is not counted in LUTs, and its unit."""
 
 
 def mean(numbers: Iterable[float]) -> float:
@@ -76,7 +76,7 @@ class Figures:
 
     def scores(self, target: str, goal: Goal, choices: list[Choice]) -> dict[Choice, float]:
         """The less, the better."""
-        if goal is Goal.SPEED:  # no estimate beside delays
+        if goal is Goal.SPEED:  # not mixed with delays
             choices = [choice for choice in choices if self.is_timed(target, choice)] or choices
         area, path = goal is not Goal.SPEED, goal is not Goal.AREA
         return {
@@ -95,7 +95,7 @@ class Figures:
 
 
 def best(rows: list[Explored]) -> dict[str, dict[Goal, Choice]]:
-    """What `hdl.BEST` must say."""
+    """The right contents of `hdl.BEST`."""
     figures = Figures(rows)
     return {target: {goal: figures.best(target, goal) for goal in GOALS} for target in BEST}
 
@@ -112,7 +112,7 @@ def by_fraction(rows: list[Explored]) -> list[Figures]:
 
 
 def best_decoders(rows: list[Explored]) -> dict[str, dict[Goal, list[Choice]]]:
-    """What `hdl.BEST_DECODERS` must say; of the generic target nothing, where decoders stay as they were."""
+    """The right contents of `hdl.BEST_DECODERS`, without the generic target, whose decoders do not change."""
     each = by_fraction(rows)
     return {
         target: {goal: [figures.best(target, goal) for figures in each] for goal in GOALS}

@@ -1,7 +1,7 @@
 """The libraries to which stored layouts belong: each reads a file of one layout, by its own reader, and where it can it
 writes one.
 
-An entry is for one dialect and block format. A file has one tensor, whose name and shape are those of the entry.
+An entry is for one dialect and block format. A file has one tensor, whose name and shape the entry gives.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ UP = "up.weight"
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """What a library does with files of a layout."""
+    """Functions of a library for files of a layout."""
 
     distribution: str
     """The name of the package."""
     reads: str
-    """What reads a file, by its name."""
+    """Name of the function that reads a file."""
     read: Callable[[Path], np.ndarray]
     """The numbers of the tensor in a file."""
     writes: str = ""
-    """What makes the arrays and the file, by its name; or why nothing does."""
+    """Name of the function that writes a file, or why the library has none."""
     write: Callable[[np.ndarray, Path], None] | None = None
-    """Write numbers into a file; None where nothing of the library does that on a processor."""
+    """Writes numbers into a file; None if the library cannot on a processor."""
     tensor: str = UP
     shape: tuple[int, ...] = (160, 512)
     is_exact: bool = False
@@ -131,7 +131,7 @@ def _ggml(kind: str) -> Library:
         writer, of = GGUFWriter(path, "made-up"), GGMLQuantizationType[kind]
         if kind == "MXFP4":
             data = quants.quantize(x, of)
-        else:  # only the reader of this type is in Python: any bytes that stand for finite numbers
+        else:  # only the reader of this type is in Python: any bytes of finite numbers
             rng = np.random.default_rng(10)
             data = rng.integers(0, 256, (len(x), x.shape[1] // 64, 36), np.uint8)
             data[..., :4] = rng.integers(1, 0x7F, data[..., :4].shape)
@@ -223,7 +223,7 @@ def _modelopt_mxfp8_write(x: np.ndarray, path: Path) -> None:
 
 
 def _quark(block: str) -> Library:
-    """The functions that pack elements; the exporter writes the bytes of scales beside them."""
+    """The functions that pack elements; the exporter writes the scale bytes next to them."""
 
     def packer() -> Any:
         from quark.torch.utils import pack

@@ -5,7 +5,7 @@ records/layouts.json, and write the tables of docs/how-to/layouts.md.
     python bench/layouts.py [WORD ...] --model MODEL.safetensors
     python bench/layouts.py --render
 
-With words only the layouts are asked again that have one of them in their names; those of libraries that are not
+With words only the layouts with one of them in their names are compared again. Layouts of libraries that are not
 installed keep their rows. With ``--model`` a whole file is converted to every layout, onward and back, by the command.
 With ``--render`` only the tables are written.
 """
@@ -49,7 +49,7 @@ PAGE = ROOT / "docs" / "how-to" / "layouts.md"
 
 SEED = 21
 WEIGHTS = ["--include", "*.weight", "--exclude", "*LayerNorm*"]
-"""What is quantized of the model: its matrices, which all layouts take."""
+"""Tensors of the model to quantize: its matrices, which all layouts support."""
 
 
 def numbers(library: Library) -> np.ndarray:
@@ -68,12 +68,12 @@ def profile_of(layout: Layout) -> str | None:
 
 
 def suffix_of(dialect: str) -> str:
-    """That of the files that the library of a dialect has."""
+    """Suffix of the files of a dialect's library."""
     return next((suffix for suffix, (own, _) in NATIVE.items() if own == dialect), ".safetensors")
 
 
 def partner_of(layout: Layout) -> Layout:
-    """Another layout of the same blocks and the same convention of the tensor scale; itself where there is none."""
+    """Another layout of the same blocks and the same convention of the tensor scale; or the layout itself."""
     others = (one for layouts in LAYOUTS.values() for one in layouts.values() if one.dialect != layout.dialect)
     fields = layout.block, layout.convention, layout.axis
     return next((one for one in others if (one.block, one.convention, one.axis) == fields), layout)
@@ -96,7 +96,7 @@ def numbers_in(path: Path, layout: Layout, tensor: str) -> np.ndarray:
 
 
 def there_and_back(path: Path, layout: Layout, tensor: str) -> Path:
-    """What a file becomes in the layout of its partner, and in its own again, beside it."""
+    """Convert a file to the layout of its partner and back, next to it."""
     partner = partner_of(layout)
     onward = path.with_name(f"onward{suffix_of(partner.dialect)}")
     back = path.with_name(f"back{path.suffix}")
@@ -115,7 +115,7 @@ def differing_arrays(first: Path, second: Path) -> list[str]:
 
 
 def outcome(layout: Layout, library: Library) -> dict[str, object]:
-    """What is equal: of a file that is written here, and of one that the library writes."""
+    """Comparisons of a file that is written here, and of one that the library writes."""
     tensor, x = library.tensor, numbers(library)
     with tempfile.TemporaryDirectory() as name:
         folder, suffix = Path(name), suffix_of(layout.dialect)
@@ -155,7 +155,7 @@ def is_equal(row: dict) -> bool:
 
 
 def run(*arguments: str | Path) -> str:
-    """What the command says where it fails; nothing else."""
+    """Error message of the command, or an empty text."""
     done = subprocess.run([sys.executable, "-m", "mxcast.cli", *map(str, arguments)], capture_output=True, text=True)
     return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no message"])[-1]
 

@@ -1,7 +1,6 @@
-"""Other libraries that convert to MX formats, as functions to be timed beside the golden model.
+"""Other libraries that convert to MX formats, as functions to time with the golden model.
 
-A baseline takes nothing and returns codes and scales, or the numbers that they stand for, of the array that it was made
-for.
+A baseline is made for an array. It takes no argument and returns codes and scales, or decoded numbers.
 """
 
 from __future__ import annotations

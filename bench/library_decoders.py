@@ -1,4 +1,4 @@
-"""Other libraries that decode MX formats, as functions beside the golden model.
+"""Other libraries that decode MX formats, as functions to compare with the golden model.
 
 A decoder is made for scale bytes (n,) and codes (n, 32), in the form that the library takes. It takes nothing and
 returns the numbers, (n, 32), as an array or a tensor of the library; `patterns` makes NumPy patterns of these.
@@ -42,11 +42,11 @@ class Library:
 
     name: str
     packages: tuple[str, ...]
-    """Of its Python packages, those that decide the bits."""
+    """Python packages that decide the bits."""
     function: str
-    """What is called, in words."""
+    """The called function, in words."""
     sources: tuple[str, ...] = ()
-    """Of what is no Python package, an environment variable that names a folder with its sources, and its release."""
+    """For sources that are not a Python package: environment variable with their folder, and release."""
     profile: str
     formats: tuple[str, ...]
     destinations: tuple[str, ...]

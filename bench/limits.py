@@ -1,4 +1,4 @@
-"""What the converters have to reach, as data: which of our figures, against whose, and how far.
+"""Limits of the converters as data: our figure, the other figure, and the bound of their ratio.
 
 A limit holds where ours / theirs is at most (LUTs, delays) or at least (Fmax) its bound.
 """
@@ -16,9 +16,7 @@ ALL = (*FLOATS, "int8")
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """One line of what is asked, for each of ``formats``. ``job`` and ``variant`` are those of qor.py, ``flow`` a
-    target or ``pnr``.
-    """
+    """A limit for each of ``formats``. ``job`` and ``variant`` are keys of qor.py, ``flow`` is a target or ``pnr``."""
 
     description: str
     job: str
@@ -44,7 +42,7 @@ class Check:
     ours: float | None
     theirs: float | None
     cells_ratio: float | None
-    """Ratio of logic cells, beside that of LUTs."""
+    """Ratio of logic cells, in addition to LUTs."""
 
     @property
     def ratio(self) -> float | None:
@@ -199,7 +197,7 @@ LIMITS: tuple[Limit, ...] = (
 
 
 def checks(records: list[dict]) -> list[Check]:
-    """What became of each limit in each of its formats, from the records of qor.py."""
+    """Outcome of each limit in each of its formats, from the records of qor.py."""
     kept = {(r["job"], r["variant"], r["format"], r["flow"]): r["result"] for r in records}
 
     def ours(limit: Limit, job: str | None, name: str, measure: str) -> float | None:

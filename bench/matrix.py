@@ -55,7 +55,7 @@ def rules_of(format: str) -> dict[str, dict]:
 
 
 def record(format: str, a: str, b: str, evaluations: dict | None = None) -> dict:
-    """The certificate of two profiles; ``evaluations`` keeps those of one format for the next pair."""
+    """The certificate of two profiles; ``evaluations`` caches the evaluations of one format for the next pair."""
     rules = [numerics(format, profile) for profile in (a, b)]
     domain = common_domain(*(one.source for one in rules))
     evaluations = {} if evaluations is None else evaluations
@@ -65,7 +65,7 @@ def record(format: str, a: str, b: str, evaluations: dict | None = None) -> dict
 
 
 def measure(kept: dict, formats: Sequence[str] = FORMATS) -> Iterator[dict]:
-    """What is kept, with all certificates of one format more at a time; those of the same rules stay as they are."""
+    """The record, after each format with all its certificates. Certificates of unchanged rules stay."""
     start, seconds = time.perf_counter(), kept["seconds"]
     for format in formats:
         evaluations: dict = {}
@@ -87,7 +87,7 @@ def measure(kept: dict, formats: Sequence[str] = FORMATS) -> Iterator[dict]:
 
 
 def _kept(kept: dict, format: str, pair: tuple[str, str]) -> dict | None:
-    """The record of a pair whose rules are those of today."""
+    """The record of a pair whose rules have not changed."""
     today = rules_of(format)
     if any(kept["rules"].get(format, {}).get(name) != today[name] for name in pair):
         return None
@@ -138,7 +138,7 @@ def _format(results: dict, format: str) -> str:
 
 
 def rendered(results: dict, of_decoders: dict) -> str:
-    """The page, from the results here and from those of `decoders`."""
+    """The page, from the results of this script and of `decoders`."""
 
     def percent(format: str, a: str, b: str) -> str:
         found = finding(results, format, a, b, "scale")

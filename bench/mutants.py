@@ -1,4 +1,4 @@
-"""How `mxcast mutate` is asked for the evidence on record: faults in the Verilog, and mistakes in the specification."""
+"""Calls of `mxcast mutate` for the evidence on record: faults in the Verilog, and mistakes in the specification."""
 
 import hashlib
 import tempfile

@@ -1,5 +1,5 @@
-"""How fast the golden model encodes to NVFP4 on one core, beside torchao and Transformer Engine's PyTorch reference,
-measured in the same run.
+"""Speed of the golden model's encoding to NVFP4 on one core, next to torchao and Transformer Engine's PyTorch
+reference, measured in the same run.
 
     python bench/nvfp4.py [--mib 64] [--rounds 5] [--te FILE] [--render]
 
@@ -33,14 +33,14 @@ KEPT, PAGE = ROOT / "records" / "nvfp4_speed.json", ROOT / "docs" / "results.md"
 PART = 32768
 """Blocks in a part: 2 MiB."""
 SUBJECTS = {"torchao": "nvfp4_ao", "Transformer Engine": "nvfp4_te"}
-"""The profile whose bits those of a baseline are."""
+"""The profile that a baseline follows."""
 
 Converted = list[tuple[np.ndarray, np.ndarray]]
-"""Of each part, bytes and packed codes."""
+"""Scale bytes and packed codes of each part."""
 
 
 def torchao(x: np.ndarray, a: float) -> dict[str, Callable[[], Converted]]:
-    """Of (n, 16) blocks, the whole and in parts; nothing where torchao is not installed."""
+    """Conversions of (n, 16) blocks, as a whole and in parts; empty if torchao is not installed."""
     try:
         import torch
         from torchao.prototype.mx_formats.nvfp4_tensor import nvfp4_quantize, per_tensor_amax_to_scale
@@ -77,7 +77,7 @@ def transformer_engine(x: np.ndarray, a: float, file: Path | None) -> dict[str, 
 
 
 def check(x: np.ndarray, a: float, others: dict[str, Callable]) -> None:
-    """Stop unless the bits of a baseline are those of the golden model."""
+    """Stop unless a baseline gives the bits of the golden model."""
     for name, convert in others.items():
         q = quantize_nvfp4(x, "nvfp4", SUBJECTS[name.rpartition(" ")[0]], tensor_amax=a)
         scales, codes = (np.concatenate([np.ravel(part[i]) for part in convert()]) for i in (0, 1))

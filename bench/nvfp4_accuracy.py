@@ -1,4 +1,4 @@
-"""Measure what encoders to NVFP4 lose: on the weights that ship with the package, each a tensor of its own, and on
+"""Measure the errors of encoders to NVFP4: on the weights that ship with the package, each a tensor of its own, and on
 numbers with outlier channels, as activations have them.
 
 python bench/nvfp4_accuracy.py             writes records/nvfp4_accuracy.json and the table of docs/results.md; a minute
@@ -44,7 +44,7 @@ ROTATED = "te after a Hadamard transform"
 
 
 def tensors() -> dict[str, list[np.ndarray]]:
-    """What is converted, by its name: arrays of BF16 numbers, as float32, whose last axis is that of the blocks."""
+    """Arrays of BF16 numbers by name, as float32, with blocks along the last axis."""
     weights = load_file(ROOT / "data" / "minilm_sample.safetensors")
     rng = np.random.Generator(np.random.PCG64(SEED))
     numbers = rng.standard_normal((TOKENS, CHANNELS))
@@ -84,7 +84,7 @@ def _rotated(x: np.ndarray) -> Sums:
 
 
 def matrix() -> np.ndarray:
-    """That of the transform, which is orthogonal: each row is what becomes of one number."""
+    """The orthogonal matrix of the transform: each row is the transform of one number."""
     one = (np.eye(16, dtype=np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
     return (rotate(one, Hadamard()).astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
 

@@ -1,4 +1,4 @@
-"""Measure what hardware of NVFP4 costs, in the order te: lanes, and the parts that all lanes share.
+"""Measure the cost of hardware for NVFP4 in the order te: lanes, and the parts that all lanes share.
 
 python bench/nvfp4_cost.py             lanes of encoders and the parts of decoders, in a minute
 python bench/nvfp4_cost.py --shared    the shared parts of encoders too
@@ -33,7 +33,7 @@ LANE = "lane"
 
 
 def subjects() -> Iterator[tuple[str, str, Nvfp4Config | Nvfp4DecoderConfig]]:
-    """What is measured: its operation, its form, and a configuration."""
+    """Designs to measure: operation, form, and configuration."""
     for numbers in NUMBERS:
         for form in Nvfp4Form:
             yield "encode", str(form), nvfp4_config("nvfp4", "nvfp4_te", source=numbers, form=str(form))
@@ -64,7 +64,7 @@ def measured(shared: bool, whole: bool) -> list[dict[str, Any]]:
 
 
 def _of_product(row: dict[str, Any], rows: list[dict[str, Any]]) -> str | None:
-    """The LUTs of a whole encoder as a multiple of those of the form product, without random bits."""
+    """The LUTs of a whole encoder as a multiple of the LUTs of the form product, without random bits."""
     if row["operation"] != "encode" or row["part"] != "whole":
         return None
     same = ("operation", "numbers", "part")

@@ -1,4 +1,4 @@
-"""Tables of the documents: each stands between two comments, `<!-- NAME -->` and `<!-- end -->`."""
+"""Tables of the documents, each between two comments: `<!-- NAME -->` and `<!-- end -->`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 
 def filled(page: str, texts: Mapping[str, str]) -> str:
-    """A page with these texts in its places, by name; a text whose name the page has not is left out."""
+    """A page with these texts in its places, by name; a text is left out if the page lacks its name."""
     return re.sub(
         r"(<!-- (?P<name>[^>]*?) -->\n).*?(<!-- end -->)",
         lambda match: f"{match[1]}{texts[match['name']]}{match[3]}" if match["name"] in texts else match[0],

@@ -1,6 +1,4 @@
-"""How `mxcast prove` is asked for the evidence on record. Times are those that the solver took of one processor, for
-all readers together.
-"""
+"""Calls of `mxcast prove` for the evidence on record. Times are processor seconds of the solver for all readers."""
 
 import tempfile
 from functools import partial

@@ -1,4 +1,4 @@
-"""Measure what converters cost, beside those of others and the limits that are set, and write the tables of
+"""Measure the cost of converters, next to other projects and to limits, and write the tables of
 docs/results.md and README.md.
 
     python bench/qor.py                    what is not on record for the Verilog and the tools of today; hours, if
@@ -8,7 +8,7 @@ docs/results.md and README.md.
     python bench/qor.py --render           only write the tables, from records/qor.json
 
 A line is a task (rules, source, clauses) in a variant (how it is built), a format and a flow. Its figures are those of
-a point of `mxcast.explore`, whose jobs measure it: an interrupted run goes on where it was.
+a point of `mxcast.explore`, whose jobs measure it: an interrupted run resumes.
 """
 
 import argparse
@@ -46,7 +46,7 @@ JOBS: dict[str, tuple[str, dict[str, str]]] = {
     "ocp bf16": ("ocp", {"source": "bf16"}),
     "nvidia bf16": ("nvidia", {"source": "bf16"}),
 }
-"""What is computed, by name: a profile, and fields over it."""
+"""Jobs by name: a profile, and fields that override it."""
 VARIANTS: dict[str, dict[str, object]] = {
     "smallest": {"optimize": "area"},
     "speed": {"optimize": "speed"},
@@ -87,7 +87,7 @@ class Line:
     variant: str
     format: str
     flow: str
-    """A target of `synth`; ``pnr``: place and route on ECP5; or ``proof``: that of what is measured on xcu."""
+    """A target of `synth`; ``pnr``: place and route on ECP5; or ``proof``: the proof of the design for xcu."""
 
     @property
     def label(self) -> dict[str, str]:
@@ -106,7 +106,7 @@ class Line:
 
     @cached_property
     def identity(self) -> dict[str, object]:
-        """What the figures depend on."""
+        """Values on which the figures depend."""
         config = self.point.config
         placed = {"nextpnr": nextpnr_version(DEVICES["ecp5"]), "seeds": SEEDS} if self.flow == "pnr" else {}
         if self.flow == "proof":
@@ -119,7 +119,7 @@ class Line:
         return {"status": str(found.status), "method": found.method, "seconds": found.seconds}
 
     def figures(self, result: dict) -> dict[str, object]:
-        """Those of the result of a job."""
+        """Figures in the result of a job."""
         if self.flow == "pnr":
             placed = result["placed"]
             return {

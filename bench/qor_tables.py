@@ -1,6 +1,4 @@
-"""The tables of qor.py: what is on record, the baselines, place and route, and the limits; and the short
-one of README.md.
-"""
+"""Tables of qor.py: the records, the baselines, place and route, and the limits. README.md has a short one."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ def _markdown(rows: Iterable[Row], texts: int = 1) -> str:
 
 
 def _pair(result: dict | None) -> str | None:
-    """LUTs and carries; LUTs alone where there are no carries or nobody counted them."""
+    """LUTs and carries; LUTs alone without a count of carries."""
     if not result or result.get("luts") is None:
         return None
     return f"{result['luts']}/{result['carries']}" if result.get("carries") else str(result["luts"])
@@ -156,7 +154,7 @@ def _limits(records: list[dict]) -> str:
 
 
 def _short(records: list[dict]) -> str:
-    """For README.md: LUTs by target, and those of others on xcu."""
+    """Table of README.md: LUTs by target, and LUTs of other projects on xcu."""
     luts = {(r["job"], r["flow"], r["format"]): r["result"].get("luts") for r in records if r["variant"] == "smallest"}
     shown = {
         "`xcu`": ("ocp", "xcu"),

@@ -1,4 +1,4 @@
-"""How fast the golden model is on one core, beside the libraries that do the same, measured in the same run.
+"""Speed of the golden model on one core, next to other libraries, measured in the same run.
 
     python bench/quantize.py [--mib 64] [--rounds 5] [--profile ocp] [--json]
 
@@ -11,8 +11,8 @@ Baselines, each compared with ours bit for bit before anything is timed (where t
   It has no INT8, and packs two FP4 codes into a byte.
 - microxcaling, where installed: ``_quantize_mx``, which gives numbers instead of codes. It has all six.
 
-The ratio is that against the fastest of these. ``torchao_parts`` stands aside: the same ``to_mx`` on parts of 2 MiB, a
-way of calling it that spares the operating system's handing out of fresh memory for each of its steps.
+The ratio compares with the fastest of these. ``torchao_parts`` is shown apart: the same ``to_mx`` on parts of 2 MiB,
+for which the operating system need not provide fresh memory in each step.
 """
 
 import argparse

@@ -4,7 +4,7 @@
     python bench/results.py --render      write the tables from the kept figures
     python bench/results.py --only PART   measure one part: quantize, dequantize, verilated, files, synth
 
-A table stands between two comments, `<!-- results: NAME -->` and `<!-- end -->`.
+A table is between two comments, `<!-- results: NAME -->` and `<!-- end -->`.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def synthesised() -> dict:
 
 
 def _file(tensors: int) -> dict:
-    """By a process of its own, which begins small: the memory of a process counts as that of what it starts, too."""
+    """Measured in a new process: a child inherits the memory count of its parent."""
     command = [sys.executable, ROOT / "bench" / "file.py", "--tensors", str(tensors), "--rounds", "5"]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
@@ -74,7 +74,7 @@ PARTS = {
     "files": lambda: [_file(tensors) for tensors in (100, 1600)],
     "synth": synthesised,
 }
-"""What is measured, by its name in the record."""
+"""Measurements by their names in the record."""
 
 
 def markdown(rows: list[dict]) -> str:

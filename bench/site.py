@@ -93,8 +93,8 @@ def _options(command: Any) -> Iterator[str]:
 
 
 def catalogue() -> str:
-    """What `mxcast list` shows: a table for each section."""
-    parts = ["# Catalogue", "What `mxcast list` shows, from the same tables."]
+    """The catalogue of `mxcast list`: a table for each section."""
+    parts = ["# Catalogue", "The output of `mxcast list`, from the same tables."]
     for section, rows_of in SECTIONS.items():
         rows = rows_of()
         heads = list(rows[0])

@@ -1,4 +1,4 @@
-"""Count how many tensors of a model `mxcast inspect` tells from right ones, in files with a mistake and in right files.
+"""Count the tensors of a model that `mxcast inspect` suspects, in files with a mistake and in right files.
 
     python bench/suspicions.py MODEL.safetensors    writes records/suspicions.json and the table of the document
     python bench/suspicions.py --render             only writes the table

@@ -1,4 +1,4 @@
-"""Everything that docs/verification.md and README.md say is proved, mutated and exhausted, in one command.
+"""Proofs, mutants and exhaustive runs of docs/verification.md and README.md, in one command.
 
 python bench/verification.py                    do what is not on record for today's Verilog (hours, if nothing is),
                                                 write the tables
@@ -48,7 +48,7 @@ def labelled(check: str, subject: Subject) -> dict[str, str]:
 
 
 def on_record(check: str, subject: Subject) -> dict | None:
-    """The record of what this would be today, if there is one; that of another subject with the same Verilog too."""
+    """The record of today's outcome, or None. Another subject with the same Verilog serves too."""
     today = {"check": check, **CHECKS[check].identity(subject)}
     found = (r for r in records(CHECKS[check].kept) if all(r.get(name) == value for name, value in today.items()))
     return next(({**r, **labelled(check, subject)} for r in found), None)
@@ -69,7 +69,7 @@ def complete(words: set[str]) -> None:
 
 
 def sort() -> None:
-    """Keep the records in the order of the tables, and those of today only."""
+    """Sort the records by the order of the tables, and drop outdated ones."""
     for kept in FILES:
         today = (on_record(name, subject) for name, subject in wanted() if CHECKS[name].kept == kept)
         keep(kept, [r for r in today if r is not None])
@@ -111,7 +111,7 @@ def versions() -> str:
 
 
 def tests() -> str:
-    """The last outcome of the tests: those of `make test`, those marked slow, and those that compare with libraries."""
+    """Last outcome of the tests: `make test`, the slow ones, and the ones that compare with libraries."""
     path = RECORDS / "tests.json"
     kept = json.loads(path.read_text()) if path.exists() else {}
     columns = ("commit", "date", "passed", "failed", "error", "skipped", "minutes", "processors", "python")
@@ -129,7 +129,7 @@ def rendered(page: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--only", metavar="WORDS", default="", help="what has all of these words")
+    parser.add_argument("--only", metavar="WORDS", default="", help="only subjects with all of these words")
     parser.add_argument("--render", action="store_true", help="only write the tables")
     options = parser.parse_args()
     if not options.render:

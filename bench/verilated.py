@@ -1,4 +1,4 @@
-"""How fast the Verilated converters are on one core, beside the golden model measured in the same run.
+"""Speed of the Verilated converters on one core, next to the golden model in the same run.
 
 python bench/verilated.py [--blocks 1048576] [--rounds 5] [--json]
 """
