@@ -1,5 +1,5 @@
-"""What tools compile of themselves is shared by all tests. After a run, say how many blocks were compared by what: a
-test records its count as the property ``blocks``. `--outcome FILE` keeps the outcome of a run, by what was chosen.
+"""All tests share the parts that tools compile of themselves. After a run, the summary counts compared blocks: a test
+records its count as the property ``blocks``. `--outcome FILE` keeps the outcome of a run under its -m expression.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def new_cache() -> Callable[[Path], Path]:
 
 def pytest_addoption(parser):
     parser.addoption("--outcome", metavar="FILE", type=Path, help="JSON file that keeps the outcome of this run")
-    parser.addoption("--outcome-of", metavar="NAME", help="what it is kept as, in place of what was chosen with -m")
+    parser.addoption("--outcome-of", metavar="NAME", help="name of the outcome, in place of the -m expression")
 
 
 def pytest_sessionstart(session):
@@ -101,7 +101,7 @@ def _version(name: str) -> str | None:
 
 
 def keep_outcome(path: Path, chosen: str, stats: dict[str, list], seconds: float) -> None:
-    """Write how a run ended beside the last runs of other choices."""
+    """Add the outcome of a run to the last outcomes of other -m expressions."""
     kept = json.loads(path.read_text()) if path.exists() else {}
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
     kept[chosen or "all"] = {

@@ -1,9 +1,9 @@
-"""Writes the files beside it with the libraries that have these layouts (`pip install '.[oracles]' safetensors`):
+"""Writes the files in its folder with the libraries of these layouts (`pip install '.[oracles]' safetensors`):
 
     python tests/data/write.py
 
-Each has tensors of one block format as its library stores them, and beside them, under ``values``, the numbers that
-the library reads in them; NumPy's generator makes the numbers. Versions: gguf 0.19.0, onnx 1.23.2, torch 2.13.0,
+Each file has tensors of one block format as its library stores them and, under ``values``, the numbers that the
+library reads from them. NumPy's generator makes the numbers. Versions: gguf 0.19.0, onnx 1.23.2, torch 2.13.0,
 torchao 0.18.0, compressed-tensors 0.20.0, safetensors 0.8.0. No module of mxcast is used.
 """
 
@@ -32,7 +32,7 @@ def numbers() -> np.ndarray:
 
 
 def for_gguf() -> None:
-    """NVFP4 is only read by the package, so its bytes are random ones that stand for finite numbers."""
+    """NVFP4 is only read by the package, so its bytes are random ones with finite values."""
     rng = np.random.default_rng(10)
     nvfp4 = rng.integers(0, 256, (8, 36), np.uint8)
     nvfp4[:, :4] = rng.integers(1, 0x7F, (8, 4))

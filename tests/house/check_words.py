@@ -135,7 +135,7 @@ def main(arguments: list[str]) -> int:
         return 0
     print(f"{total} hard sentences, at most {LIMIT}: " + ", ".join(f"{n} {name}" for name, n in counts.most_common()))
     if total > LIMIT:
-        print("python tests/house/check_words.py FILE ... shows those of a file; write them again, subject first")
+        print("python tests/house/check_words.py FILE ... lists the sentences of a file; rewrite them, subject first")
     return int(total > LIMIT)
 
 

@@ -53,7 +53,7 @@ LONG = {"verify", "test", "prove", "mutate", "synth", "explore", "compare", "che
 
 
 def outputs(page: Path) -> Iterator[tuple[list[str], str]]:
-    """The words of each command that is shown with its output, and the output; `...` stands for any text."""
+    """The words of each command that is shown with its output, and the output, in which `...` matches any text."""
     for session in CONSOLE.findall(page.read_text()):
         for turn in session.replace("\\\n", "").split("$ mxcast ")[1:]:
             command, _, output = turn.partition("\n")

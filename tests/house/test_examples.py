@@ -1,4 +1,4 @@
-"""The examples run, and the tables in the documents are those of the kept results."""
+"""The examples run, and the documents show the tables of the kept results."""
 
 import importlib.util
 import json

@@ -1,4 +1,4 @@
-"""What users install: the wheel and the sdist hold everything, and work where no checkout is."""
+"""The wheel and the sdist contain everything, and work without a checkout."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def built(tmp_path_factory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def installed(built, tmp_path_factory) -> Path:
-    """A fresh virtual environment with the wheel, beside the dependencies of this one."""
+    """A fresh virtual environment with the wheel and the dependencies of this one."""
     home = tmp_path_factory.mktemp("installed") / "venv"
     venv.create(home, with_pip=False)
     (site,) = home.glob("lib/python*/site-packages")

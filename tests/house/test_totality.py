@@ -170,7 +170,7 @@ ALONE = {Subnormals: "two members: a package asks whether it is FLUSH", Overflow
 
 
 def missing(members: Iterable[StrEnum], name: str, table: Mapping) -> list[str]:
-    """What is neither in a table nor has a reason not to be."""
+    """Members that a table lacks without a reason."""
     keys = {member for key in table for member in (key if isinstance(key, tuple) else (key,))}
     return [f"{name}: no {member}" for member in members if member not in keys and (name, str(member)) not in REASONS]
 

@@ -1,4 +1,4 @@
-"""What is on record of public libraries: the page has it, and every adapter has rows or says why not."""
+"""Records of public libraries: the page shows them, and every adapter has rows or says why not."""
 
 import json
 from dataclasses import replace

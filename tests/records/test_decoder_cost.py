@@ -1,4 +1,4 @@
-"""What is on record of decoders: the limits hold, and the document has the table."""
+"""Records of decoders: the limits hold, and the document has the table."""
 
 import json
 from pathlib import Path

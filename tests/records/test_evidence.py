@@ -1,4 +1,4 @@
-"""What the documents say is proved, mutated and exhausted is on record, passed, and is of the Verilog of today."""
+"""Proofs, mutants and exhaustive runs of the documents are on record, passed, and belong to today's Verilog."""
 
 import pytest
 import verification

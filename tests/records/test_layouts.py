@@ -1,5 +1,5 @@
-"""What is on record of the libraries of layouts, and of a model in every layout: all is equal, every layout is there or
-the reason why not, and the page has it.
+"""Records of the libraries of layouts, and of a model in every layout: all are equal, every layout has a row or a
+reason, and the page shows them.
 """
 
 import json

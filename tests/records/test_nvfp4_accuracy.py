@@ -1,4 +1,4 @@
-"""What is on record of encoders to NVFP4: it is that of today's models, and the document has the table."""
+"""Records of encoders to NVFP4: today's models give them, and the document has the table."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What hardware of NVFP4 costs: a row of the record is of today's Verilog, and the table is of the record."""
+"""Cost of hardware for NVFP4: a row of the record belongs to today's Verilog, and the document has the table."""
 
 import json
 

@@ -41,7 +41,7 @@ def check(records: list[dict], says: str, format: str, against: str | None):
     return found
 
 
-# ours, the limit, whether it holds: limits of the issue, beside the paper's 1417 LUTs of E4M3, 14554 ps and 36.6 MHz
+# ours, the limit, whether it holds: limits, next to the paper's 1417 LUTs of E4M3, 14554 ps and 36.6 MHz
 @pytest.mark.parametrize(
     "records, says, format, against, holds",
     [
@@ -158,7 +158,7 @@ def test_lines_are_different_and_placed_ones_a_dozen():
 
 
 def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
-    """What is on record for today's Verilog is not measured again; that of another Verilog is."""
+    """A record of today's Verilog is not measured again. A record of another Verilog is."""
     asked = []
 
     def locally(points):

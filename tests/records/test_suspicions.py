@@ -1,4 +1,4 @@
-"""What is on record of suspicions: right files have none, every layout is there, and the document has the tables."""
+"""Records of suspicions: right files have no suspicion, every layout has a row, and the document has the tables."""
 
 import json
 
@@ -16,8 +16,8 @@ def test_right_files_have_none():
     assert {row["layout"] for row in RECORD["right"]} == names
 
 
-def test_every_mistake_is_told():
-    """Of at least half of the tensors: others have scales and channels that are all alike."""
+def test_every_mistake_is_suspected():
+    """In at least half of the tensors: the scales and channels of others are all alike."""
     assert {row["mistake"] for row in RECORD["mistakes"]} == {*suspicions.MISTAKES, suspicions.GATE_AND_UP}
     assert all(2 * row["told"] >= row["tensors"] for row in RECORD["mistakes"])
 
