@@ -1,8 +1,8 @@
-"""Mutants: small faults planted in the written Verilog. Does the regression find each, and if not, is it none?
+"""Mutants: small faults planted in the written Verilog, each of which the regression should find.
 
-Yosys plants all mutants in one design, where an input chooses the one that is active; so they are Verilated together
-and each costs no more than its stimuli. What no stimulus finds is asked of the solver: a mutant that still equals the
-specification is no fault. Where nothing is proved of a converter, it is only asked whether the mutant has changed it.
+Yosys plants all mutants in one design, and an input chooses the active one; so they are Verilated together, and each
+costs only its stimuli. The solver decides about mutants that no stimulus finds: a mutant that still meets the
+specification is not a fault. If a converter is not proved, the only question is whether the mutant has changed it.
 """
 
 from __future__ import annotations
@@ -40,16 +40,15 @@ MORE_BLOCKS = 1_000_000
 """Random blocks of `verify`."""
 CHUNK = 1 << 15
 VERIFY = "verify"
-"""By what a mutant is killed that only they find."""
+"""The name of the stimulus that kills mutants which only these blocks find."""
 
 
 PATIENCE = 20
-"""Seconds for the question whether a module, or the whole, has changed at all; a proof of the converter is asked next.
-"""
+"""Seconds for the question whether a module, or the whole, has changed at all; the proof of the converter follows. """
 
 
 class Fate(StrEnum):
-    """What became of a mutant."""
+    """The outcome for a mutant."""
 
     KILLED = "killed"
     EQUIVALENT = "equivalent"
@@ -59,13 +58,13 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Mutant:
-    """One fault, in the words of Yosys' ``mutate``."""
+    """One fault, as the command ``mutate`` of Yosys describes it."""
 
     number: int
     fault: str
     fate: Fate
     by: str
-    """The stimulus that killed it, or what the solver says."""
+    """The stimulus that killed it, or the answer of the solver."""
 
     def to_dict(self) -> dict:
         return {"number": self.number, "fault": self.fault, "fate": self.fate, "by": self.by}
@@ -89,7 +88,7 @@ class Mutation:
 
     @property
     def suite(self) -> int:
-        """Those of them that the blocks of the cocotb regression find."""
+        """Faults that the blocks of the cocotb regression find."""
         return self.count(Fate.KILLED) - self.count(Fate.KILLED, VERIFY)
 
     def to_dict(self) -> dict:
@@ -115,15 +114,15 @@ def mutate(
     timeout: float = 300,
     progress: Callable[[int, int], None] | None = None,
 ) -> Mutation:
-    """Plant mutants in the emitted Verilog of a configuration, and find out what becomes of each.
+    """Plant mutants in the emitted Verilog of a configuration, and decide about each.
 
-    ``out`` is where the questions about those stay that no stimulus finds. Raises `ToolError` where a tool is missing,
-    ValueError for a converter with modes, whose mode input the choice of a mutant would be mistaken for.
+    Questions about mutants that no stimulus finds stay in ``out``. Raises `ToolError` if a tool is missing, ValueError
+    for converters with modes, registers or a layout.
     """
     if config.alternatives or config.latency:
-        raise ValueError("mutants are planted in converters of one format and one scale rule, without registers")
+        raise ValueError("mutants need a converter of one format and one scale rule, without registers")
     if config.layout is not None:
-        raise ValueError("mutants are planted in converters without a layout, whose wires a proof shows: leave it out")
+        raise ValueError("mutants need a converter without a layout: leave out layout")
     if mutants < 1:
         raise ValueError(f"mutants must be at least 1, not {mutants}")
     folder, faults = _planted(config, mutants, seed)
@@ -175,7 +174,7 @@ def mutate(
 
 @dataclass(frozen=True)
 class Stimulus:
-    """Blocks, with what the golden model makes of them."""
+    """Blocks, with the results of the golden model."""
 
     name: str
     given: Transactions
@@ -188,21 +187,21 @@ def _expected(config: HardwareConfig, name: str, blocks: Transactions, seed: int
 
 
 def _suite(config: HardwareConfig, seed: int) -> Iterator[Stimulus]:
-    """What the cocotb regression drives."""
+    """The stimuli of the cocotb regression."""
     rules = config.numerics
     for name, blocks in of(rules).regression(SUITE_BLOCKS, seed).items():
         yield _expected(config, name, blocks, seed)
 
 
 def _more(config: HardwareConfig, seed: int) -> Iterator[Stimulus]:
-    """The blocks of `verify`."""
+    """The stimuli of `verify`."""
     for _, parts in of(config.numerics).stimuli("standard", MORE_BLOCKS, seed):
         for number, blocks in enumerate(parts):
             yield _expected(config, VERIFY, blocks, seed + CHUNK * number)
 
 
 def _is_found(design: Driver, mutant: int, stimulus: Stimulus) -> bool:
-    """Does a design with an active mutant differ from the model?"""
+    """Does the design with this mutant differ from the model?"""
     return bool(design(_with_mutant(stimulus.given, mutant)).differ(stimulus.expected).any())
 
 
@@ -211,7 +210,7 @@ def _with_mutant(given: Transactions, mutant: int) -> Transactions:
 
 
 def _planted(config: HardwareConfig, mutants: int, seed: int) -> tuple[Path, list[str]]:
-    """A folder with the Verilog and with all mutants in one, and the faults."""
+    """A folder with the Verilog, without mutants and with all of them, and the faults."""
     text = verilog(config, TOP)
 
     def make(folder: Path) -> None:
@@ -243,23 +242,23 @@ def _planted(config: HardwareConfig, mutants: int, seed: int) -> tuple[Path, lis
 
 @dataclass(frozen=True, kw_only=True)
 class Planted:
-    """The Verilog without a mutant, and with this one alone."""
+    """The Verilog without a mutant, and with one mutant."""
 
     module: str
-    """The module that it is in."""
+    """The module that contains the mutant."""
     right: Design
     wrong: Design
     folder: Path
 
     def is_same(self, module: str, timeout: float) -> bool:
-        """Does a solver say that a module is what it was?"""
+        """Does a solver prove that a module is unchanged?"""
         question = difference(self.right, self.wrong, module)
         return solve(question, ("differs",), timeout=timeout).result == "unsat"
 
 
 def _alone(fault: str, folder: Path, out: Path) -> Planted:
-    """A mutant, planted in a folder of its own."""
-    (out / "dut.v").write_text((folder / "dut.v").read_text())  # faults name cells after the file they are read from
+    """A design with one mutant, in a folder of its own."""
+    (out / "dut.v").write_text((folder / "dut.v").read_text())  # faults contain the name of the file
     change = [f"mutate {fault}", "opt_clean", f"write_verilog -noattr {MUTANT}"]
     execute(["read_verilog dut.v", f"hierarchy -check -top {TOP}", "proc", *change], out)
     right, wrong = (Design((out / name).read_text(), TOP, out / Path(name).stem) for name in ("dut.v", MUTANT))
@@ -267,13 +266,13 @@ def _alone(fault: str, folder: Path, out: Path) -> Planted:
 
 
 def _judged(config: HardwareConfig, planted: Planted, timeout: float) -> tuple[Fate, str]:
-    """What is proved of a mutant that no stimulus has found: perhaps what changed never matters."""
+    """The decision about a mutant that no stimulus has found: perhaps the change never matters."""
     try:
         asked = provable(config)
     except ValueError as unproved:
         doubt = str(unproved)
     else:
-        if not asked.is_asked_whole:  # its lemmas are many: they are asked once, and those that are the same are known
+        if not asked.is_asked_whole:  # it has many lemmas: those that did not change are in the cache
             try:
                 lemmas = asked.composed(config, planted.wrong, asked.specification)
                 doubt = next((f"the lemma {one.name} does not hold" for one in lemmas if not _holds(one, timeout)), "")

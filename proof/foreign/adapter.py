@@ -1,4 +1,4 @@
-"""Anybody's converter behind our ports: a text, what its ports are, and a thin wrapper around it."""
+"""A converter of others behind our ports: its text, a map of its ports, and a thin wrapper around it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .mapping import Bit, Connections, PortMap, connections
 class Adapter:
     """The module ``top`` of ``text`` behind the ports of an operation. Works in ``folder``.
 
-    Raises ValueError where slang cannot read the text, has no such module, or the map does not fit its ports.
+    Raises ValueError if slang cannot read the text, the text has no such module, or the map does not fit its ports.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Adapter:
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        _ = self.connections  # what is wrong with the map is said first
+        _ = self.connections  # report a wrong map first
 
     @cached_property
     def elaboration(self) -> Elaboration:
@@ -52,11 +52,11 @@ class Adapter:
 
     @cached_property
     def wrapper_name(self) -> str:
-        """The module that has our ports."""
+        """The name of the module with our ports."""
         return free_name("mxcast_check", self.text)
 
     def wrapper(self, reset: bool) -> str:
-        """The wrapper as SystemVerilog; without ``reset`` that of the design is tied to where it is not active."""
+        """The wrapper as SystemVerilog; without ``reset`` the reset of the design is tied to its inactive level."""
         ports, unpacked = self.elaboration.ports, self.elaboration.unpacked
         ours = self.numerics.ports
         inputs = [f"input wire [{port.width - 1}:0] {port.name}" for port in ours if port.direction == "input"]
@@ -64,7 +64,7 @@ class Adapter:
             reset and self.asked.rst is not None
         )
         outputs = [f"output wire [{port.width - 1}:0] {port.name}" for port in ours if port.direction == "output"]
-        tied = {} if reset else {"rst": "1'b0", "~rst": "1'b1", "~clk": "clk"}  # a proof asks for one edge, whichever
+        tied = {} if reset else {"rst": "1'b0", "~rst": "1'b1", "~clk": "clk"}  # a proof needs one edge, either one
         wholes = {port: f"u{number}" for number, port in enumerate(unpacked)}
         lines, pins, signals = (
             [f"  {declaration.format(wholes[port])};" for port, declaration in unpacked.items()],
@@ -107,8 +107,8 @@ class Adapter:
         return f"{self.wrapper(True)}\n{self.text}"
 
     def simulated(self) -> Driver:
-        """The Verilated design. Raises ValueError where Verilator cannot read it."""
-        # delays mean nothing to a design that is given time to settle
+        """The Verilated design. Raises ValueError if Verilator cannot read it."""
+        # a design that has time to settle needs no delays
         text, asked = f"/*verilator timing_off*/\n{self.verilog}", self.asked
         try:
             if asked.clk is None:
@@ -124,7 +124,7 @@ class Adapter:
             raise
 
     def design(self, reader: str) -> Design:
-        """The design in its wrapper, as one of Yosys' readers has it."""
+        """The design in its wrapper, as a reader of Yosys reads it."""
         return Design(f"{self.wrapper(False)}\n{self.text}", self.wrapper_name, self.folder / reader, reader)
 
 

@@ -1,4 +1,4 @@
-"""Anybody's converter against rules of ours: simulated first, then proved, and named where it follows other rules."""
+"""Check a converter of others against our rules: simulate it, prove it, and name the rules that it follows instead."""
 
 from __future__ import annotations
 
@@ -48,21 +48,21 @@ NO_MAP = PortMap()
 NORMAL = 100_000
 """Blocks of N(0,1)."""
 TRIED = 20_000
-"""Random blocks on which other rules are tried, beside the corner blocks."""
+"""Random blocks, in addition to corner blocks, for the search of other rules."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Minimised:
-    """A block that a design converts otherwise, as small as it was found."""
+    """A small block that a design and the model convert differently."""
 
     title: str
-    """Its cause in words, or where it comes from."""
+    """Its cause in words, or its origin."""
     blocks: int
-    """How many blocks of all that were compared differ for this cause."""
+    """Compared blocks that differ for this cause."""
     block: Transactions
     """One transaction."""
     report: str
-    """What differs, in words."""
+    """The differences in words."""
 
 
 @dataclass(kw_only=True)
@@ -73,34 +73,34 @@ class Check:
     top: str
     port_map: PortMap
     reading: Reading
-    """The design as the tools read it."""
+    """The text that tools read."""
     folder: Path
     seed: int
     nan_codes_free: bool = False
     stimuli: list[dict[str, object]] = field(default_factory=list)
     divergence: Divergence | None = None
     first: str = ""
-    """The first block that differs, in words; empty if there is none."""
+    """The first block that differs, in words; empty if all are equal."""
     counterexamples: list[Minimised] = field(default_factory=list)
-    """The smallest one for each cause, what ordinary blocks show first, and one of N(0,1)."""
+    """The smallest block for each cause, and one of N(0,1)."""
     rules: list[Candidate] = field(default_factory=list)
     """Other rules, the nearest first."""
     tried: int = 0
-    """Blocks on which they were tried: corner, random and N(0,1)."""
+    """Corner, random and N(0,1) blocks on which the rules were tried."""
     remarks: list[str] = field(default_factory=list)
-    """What the differences look like, and why there is no proof."""
+    """Descriptions of the differences, and reasons why there is no proof."""
     objections: list[Objection] = field(default_factory=list)
-    """What is in the text that no proof can be trusted with."""
+    """Constructs in the text that no proof can be trusted with."""
     arguments: list[Argument] = field(default_factory=list)
-    """One for each of Yosys' readers that reads the design."""
+    """One for each reader of Yosys that reads the design."""
     unread: dict[str, str] = field(default_factory=dict)
-    """Readers that cannot read it, and what they say."""
+    """Readers that cannot read the design, with their messages."""
     second_leg: str = ""
-    """The simulation of a text that one reader alone has proved, in words."""
+    """The simulation of a text that only one reader reads, in words."""
     solver: str = ""
     status: Status = Status.UNKNOWN
     others: list[Check] = field(default_factory=list)
-    """Outcomes for the texts that the files are to other tools, where that is another one."""
+    """The outcomes for the other texts of the files, if their text depends on the tool."""
 
     @property
     def passed(self) -> bool:
@@ -112,7 +112,7 @@ class Check:
 
     @property
     def edges(self) -> int:
-        """Edges of the clock after which what is proved holds."""
+        """Clock edges after which the proof holds."""
         return max((argument.edges for argument in self.arguments), default=0)
 
     @property
@@ -121,16 +121,16 @@ class Check:
 
     @property
     def counterexample(self) -> np.ndarray | None:
-        """What enters for each element of the first counterexample, (block_size,)."""
+        """The inputs of the elements of the first counterexample, (block_size,)."""
         return self.elements_of(self.counterexamples[0]) if self.counterexamples else None
 
     def elements_of(self, found: Minimised) -> np.ndarray:
-        """What enters for each element of a counterexample, (block_size,)."""
+        """The inputs of the elements of a counterexample, (block_size,)."""
         return found.block[element_role(self.config.numerics)][0]
 
     @property
     def matches(self) -> list[Candidate]:
-        """Rules from which nothing differed."""
+        """Rules without a difference."""
         return [candidate for candidate in self.rules if not candidate.blocks]
 
     def to_dict(self) -> dict:
@@ -194,24 +194,24 @@ def check_rtl(
 ) -> Check:
     """Check the module ``top`` of Verilog or SystemVerilog files against the numerics of a configuration of one mode.
 
-    Its ports are mapped to ours as `mapping` describes. It is compared with the golden model on directed and ``blocks``
-    random blocks and on a sweep over all inputs: every one of them if ``exhaustive``. Where nothing differs,
-    a solver is asked whether anything can, with ``timeout`` seconds for each question; a registered design must be a
-    pipeline for that. Where something differs there are counterexamples, and the rules that the design follows instead,
-    if known. With ``nan_codes_free`` codes under the scale byte 255 may be anything, as readers of OCP's formats do not
-    look at them.
+    The map connects its ports with ours, as `mapping` describes. The design is compared with the golden model on
+    directed blocks, ``blocks`` random blocks, and a sweep over the inputs, which is complete if ``exhaustive``. If
+    nothing differs, a solver is asked whether anything can, with ``timeout`` seconds for each question; a design with
+    registers must be a pipeline. If something differs, the result has counterexamples, and the rules that the design
+    follows instead, if known. With ``nan_codes_free`` codes under the scale byte 255 may be anything, because readers
+    of the formats of OCP ignore them.
 
-    One that takes a block at every edge, or has no clock, is also simulated on Icarus, where that is installed. Where
-    the text depends on macros by which tools make themselves known, every text is checked; the outcome is that of the
-    first that fails, or else of the usual one.
+    A design without a clock, or that takes a block at every edge, is also simulated on Icarus, if it is installed. If
+    the text depends on macros that identify tools, every text is checked; the outcome is the first failure, or that of
+    the usual text.
 
-    PASS: proved, as each reader of Yosys has it that can read it. FAIL: a block differs. UNKNOWN or TIMEOUT: nothing
-    was found, or on Icarus only, and nothing proved.
+    PASS: proved, for each reader of Yosys that can read it. FAIL: a block differs. UNKNOWN or TIMEOUT: nothing was
+    proved, and no block differs, or only on Icarus.
 
-    Raises ValueError for files, maps and modules that do not fit, `ToolMissing` where a tool is missing.
+    Raises ValueError for files, maps and modules that do not fit, `ToolMissing` if a tool is missing.
     """
     if nan_codes_free and config.numerics.name != "encode":
-        raise ValueError("free codes under a scale of NaN are those of an encoder")
+        raise ValueError("free codes under a scale of NaN need an encoder")
     if config.alternatives:
         raise ValueError("check_rtl takes one format and one scale rule")
     if config.layout is not None:
@@ -279,7 +279,7 @@ def _check(
                 _on_branches(check, adapter, comparison, proved, say)
             if check.status is Status.PASS and len(check.arguments) == 1:
                 _stand_by(check, adapter, comparison, say)
-        # without a proof blocks must tell other rules apart
+        # without a proof only blocks can distinguish other rules
         if check.status is not Status.PASS and not _is_asked_whole(check.config.numerics):
             say("trying other rules")
             _name(check, comparison)
@@ -305,9 +305,8 @@ def _check(
 def _on_icarus(
     check: Check, adapter: Adapter, comparison: Comparison, blocks: Transactions, say: Callable[[str], None]
 ) -> str | None:
-    """What is wrong with the first of the blocks, with their random bits, that Icarus converts otherwise than the
-    model: empty if none is, None where Icarus cannot be asked.
-    """
+    """A report about the first block, of blocks with random bits, that Icarus converts differently from the model;
+    empty if all are equal, None if Icarus cannot simulate the design."""
     asked = adapter.asked
     if asked.interval > 1 or adapter.elaboration.has_array_ports:
         return None
@@ -329,10 +328,9 @@ def _on_icarus(
 def _only_verilator_differs(
     check: Check, adapter: Adapter, comparison: Comparison, solver: str, timeout: float, say: Callable[[str], None]
 ) -> bool:
-    """Is the Verilated design wrong where all others have a right one, the readers of Yosys and Icarus if it can be
-    asked? Then one of the tools is. One with a clock is not asked about: it may be right after more edges than are
-    simulated.
-    """
+    """Is only the Verilated design wrong, but right for the readers of Yosys, and for Icarus if it can simulate it?
+    Then one of the tools is wrong. Designs with a clock do not count: they may be right after more edges than are
+    simulated."""
     blocks = [example.block for example in comparison.found.values()]
     if adapter.asked.clk is not None or not blocks:
         return False
@@ -354,9 +352,8 @@ def _only_verilator_differs(
 def _ask(
     check: Check, adapter: Adapter, comparison: Comparison, solver: str, timeout: float, say: Callable[[str], None]
 ) -> Design | None:
-    """Prove it as each reader has it, or say why not; a counterexample is simulated. Returns the last design that was
-    proved, combinational.
-    """
+    """Prove the design as each reader reads it, or record why not; simulate a counterexample. Returns the last design
+    that was proved, without registers."""
     proved = None
     for reader in readers():
         if why := refusal(reader, adapter.elaboration):
@@ -382,7 +379,7 @@ def _ask(
                 break
         elif argument.status is Status.FAIL:
             lemma = argument.steps[-1].question.description
-            argument.doubt = f"no block is known that shows it, and it does not hold: {lemma}"
+            argument.doubt = f"no block is known that shows it, but it does not hold: {lemma}"
     doubtful(check.arguments)
     if not check.arguments:
         raise DesignError(unreadable(check.objections, check.unread))
@@ -397,9 +394,8 @@ def _ask(
 
 
 def _questions(check: Check, adapter: Adapter, design: Design, flat: Design) -> Iterable[Question]:
-    """One question about the whole of a design, which is ``flat`` without registers and modules; or, where no solver
-    would answer that, those about its parts.
-    """
+    """One question about the whole design, without registers and modules ``flat``; or questions about its parts, if no
+    solver would answer that."""
     try:
         asked = provable(check.config)
     except ValueError as error:
@@ -417,7 +413,7 @@ def _is_asked_whole(rules: Operation) -> bool:
 def _on_branches(
     check: Check, adapter: Adapter, comparison: Comparison, proved: Design, say: Callable[[str], None]
 ) -> None:
-    """Compare what is proved with simulators, on blocks that take every branch."""
+    """Simulate a proved design on blocks that take every branch."""
     blocks, read = branch_blocks(check.config, proved, say), [argument.reader for argument in check.arguments]
     if not len(blocks):
         return
@@ -432,8 +428,8 @@ def _on_branches(
 
 
 def _stand_by(check: Check, adapter: Adapter, comparison: Comparison, say: Callable[[str], None]) -> None:
-    """Give Icarus more blocks of a text that one reader alone has proved; Verilator has had them."""
-    say("simulating on Icarus what one reader alone reads")
+    """Simulate more blocks on Icarus if only one reader reads the text; Verilator has simulated them."""
+    say("simulating on Icarus, as only one reader reads the text")
     kinds = stimuli(comparison.rules, check.seed)
     why_not = NOT_ASKED if adapter.asked.interval > 1 or adapter.elaboration.has_array_ports else ""
     done, why, report = on_icarus_in_turn(
@@ -456,7 +452,7 @@ def _found(
     latches: list[str],
     say: Callable[[str], None],
 ) -> None:
-    """What a solver's values are: a counterexample, or a doubt about it."""
+    """Turn the values of a solver into a counterexample, or a doubt."""
     rules, values = check.config.numerics, argument.steps[-1].answer.values
     block = provable(check.config).blocks(rules, values).rows(slice(1))
     check.first = comparison.described("the solver's block", block)
@@ -482,7 +478,7 @@ def _smaller(
     is_kept: Callable[[np.ndarray], np.ndarray],
     comparison: Comparison,
 ) -> Transactions:
-    """A block with smaller elements, by `minimise`, of which the cause is still one that is kept; all else stays."""
+    """The block with smaller elements, by `minimise`, as long as its cause is kept; its other inputs stay."""
     role = element_role(check.config.numerics)
 
     def differs(elements: np.ndarray) -> np.ndarray:
@@ -492,7 +488,7 @@ def _smaller(
 
 
 def _minimised(check: Check, comparison: Comparison, count: int, block: Transactions, cause: Cause) -> None:
-    """Make a counterexample smaller, if it is one on its own, without giving it another cause; and keep it."""
+    """Record a counterexample, made smaller with the same cause if it differs on its own."""
     number, report = of(check.config.numerics).causes.index(cause), ""
     if comparison.why(block)[0] == number:
         block = _smaller(check, block, smallest, lambda why: why == number, comparison)
@@ -508,7 +504,7 @@ def _minimised(check: Check, comparison: Comparison, count: int, block: Transact
 
 
 def _normal_counterexample(check: Check, comparison: Comparison, normal: Transactions) -> None:
-    """A block of N(0,1) that differs, without the elements that do not matter."""
+    """Record a block of N(0,1) that differs, with as few elements as possible."""
     given = comparison.drawn(normal)
     differs = comparison.causes(given, golden(comparison.rules, given), comparison.design(given)) >= 0
     if not differs.any():
@@ -523,7 +519,7 @@ def _normal_counterexample(check: Check, comparison: Comparison, normal: Transac
 
 
 def _name(check: Check, comparison: Comparison) -> None:
-    """Which rules does it follow, or what is the fault like?"""
+    """Name the rules that the design follows, or describe the fault."""
     rules = check.config.numerics
 
     @cache

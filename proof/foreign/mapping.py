@@ -1,4 +1,4 @@
-"""A map from the ports of anybody's converter to ours: a small language of patterns.
+"""A map from the ports of a converter of others to ours: a small language of patterns.
 
     x=in_{i}                 a port for each element; also {i:02}, {31-i}, {2*i+1}
     x=s_{i}:e_{i}:m_{i}      several ports, the high part first
@@ -6,11 +6,11 @@
     x=data[{i}]              the elements of an unpacked array, which are ports of their own here
     x=data@msb               ... in the high bits
     p=out_{i}[3:0]           a slice, its high end first; out[{4*i+3}:{4*i}] too
-    en=1                     a constant for an input that is none of ours
+    en=1                     a constant for an input that is not one of ours
     k=gain                   a constant of the tensor; of k and d one may be left out, if the design makes it itself
     clk=clock, rst=rst_n@low, latency=3, interval=1
 
-In braces stands arithmetic with ``i``, the element, and ``n``, their number.
+Braces contain arithmetic with ``i``, the element, and ``n``, the number of elements.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ QUANTITIES = tuple(
         for port in rules.ports
     )
 )
-"""Every port that the data of an operation can have."""
+"""The data ports of all operations."""
 
 CONSTANTS = (Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT)
-"""Of the tensor: a design may make one of them of the other, and have no port for it."""
+"""The constants of a tensor: a design may compute one from the other, without a port for it."""
 
 SIGNALS = ("clk", "rst")
 NUMBERS = ("latency", "interval")
@@ -56,12 +56,12 @@ OPERATORS = {
 }
 
 Bit = tuple[str, int]
-"""A bit of a signal: its name and the place, 0 being the lowest. The signals ``0`` and ``1`` are constants."""
+"""A bit of a signal: its name and its place from the lowest, 0. The signals ``0`` and ``1`` are constants."""
 
 
 @dataclass(frozen=True)
 class Port:
-    """A port of a design; its declared indices are ``offset`` and up, from the high end down unless ``upto``."""
+    """A port of a design. Its indices start at ``offset``, which is the low end, or with ``upto`` the high end."""
 
     name: str
     direction: str
@@ -70,16 +70,14 @@ class Port:
     upto: bool = False
 
     def place(self, index: int) -> int:
-        """The place, from the low end, of the bit that the design calls ``index``."""
+        """The place of the bit ``index`` from the low end."""
         place = index - self.offset
         return self.width - 1 - place if self.upto else place
 
 
 @dataclass(frozen=True, kw_only=True)
 class PortMap:
-    """What a map says: a pattern for each of our quantities, the clock and reset ports, and constants for other
-    inputs.
-    """
+    """A map: patterns for our quantities, the clock and reset ports, and constants for other inputs."""
 
     patterns: dict[str, str] = field(default_factory=dict)
     constants: dict[str, int] = field(default_factory=dict)
@@ -88,11 +86,11 @@ class PortMap:
     latency: int = 0
     """Rising edges of the clock from a block to its result."""
     interval: int = 1
-    """Rising edges from a block to the next one; meanwhile it is held."""
+    """Rising edges from a block to the next; a block is held in between."""
 
     @classmethod
     def of(cls, entries: Mapping[str, object]) -> PortMap:
-        """The map with these entries; values are text, or whole numbers. Raises ValueError and TypeError.
+        """The map with these entries, whose values are text or whole numbers. Raises ValueError and TypeError.
 
         >>> PortMap.of({"x": "in_{i}", "en": "1", "latency": 2, "clk": "c"}).constants
         {'en': 1}
@@ -140,17 +138,16 @@ def _number(key: str, value: str | int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Connections:
-    """What drives each input of a design, and where our outputs come from; bits from the lowest up."""
+    """The drivers of each input of a design, and the sources of our outputs; bits from the lowest up."""
 
     inputs: dict[str, list[Bit]]
     outputs: dict[str, list[Bit]]
 
 
 def connections(asked: PortMap, ports: Mapping[str, Port], top: str, operation: BlockOperation) -> Connections:
-    """Resolve a map for the ports of the module ``top``. A quantity that the map leaves out is the port of its own
-    name.
+    """Resolve a map for the ports of the module ``top``. A quantity without an entry is the port of its own name.
 
-    Raises ValueError, one sentence, for unknown ports, wrong widths and inputs that nothing or two things drive.
+    Raises ValueError, one sentence, for unknown ports, wrong widths, and inputs with no or two drivers.
     """
     ours = {port.name: port for port in operation.ports}
     driven: dict[str, list[Bit | None]] = {
@@ -165,7 +162,9 @@ def connections(asked: PortMap, ports: Mapping[str, Port], top: str, operation: 
 
     patterns, constants = dict(asked.patterns), dict(asked.constants)
     for quantity, given in asked.patterns.items():
-        if quantity not in ours and quantity in driven and given.isdecimal():  # an input that another operation has
+        if (
+            quantity not in ours and quantity in driven and given.isdecimal()
+        ):  # a constant input whose name is a quantity of another operation
             constants[quantity] = int(patterns.pop(quantity))
         elif quantity not in ours:
             why = f"the rounding {operation.rounding} takes no random bits"
@@ -179,7 +178,7 @@ def connections(asked: PortMap, ports: Mapping[str, Port], top: str, operation: 
             continue
         if pattern is None:
             raise ValueError(
-                f"the map says nothing of {quantity}, and {top} has no port of that name: "
+                f"the map has no entry for {quantity}, and {top} has no port of that name: "
                 f"map {quantity}=PATTERN; its {direction}s are {_listed(ports, direction)}"
             )
         found = _bits(port, pattern, ports, top)
@@ -275,7 +274,7 @@ def _part(quantity: str, text: str, ports: Mapping[str, Port], top: str, directi
 
 
 def _expanded(text: str, i: int, n: int) -> str:
-    """The text with the values of what stands in braces.
+    """The text with the values of the expressions in braces.
 
     >>> _expanded("d[{32*i+31}:{32*i}]_{n-1-i:02}", 1, 8)
     'd[63:32]_06'
@@ -288,7 +287,7 @@ def _expanded(text: str, i: int, n: int) -> str:
                 raise ValueError
             return format(number, found[2].strip())
         except (SyntaxError, KeyError, ZeroDivisionError, ValueError, MemoryError, RecursionError):
-            raise ValueError(f"in braces stands whole-number arithmetic with i and n, not {found[0]}") from None
+            raise ValueError(f"braces must contain whole-number arithmetic with i and n, not {found[0]}") from None
 
     return re.sub(r"\{([^{}:]*):?([^{}]*)\}", value, text)
 
@@ -304,7 +303,7 @@ def _evaluated(node: ast.expr, names: dict[str, int]) -> int:
 
 
 def entries(texts: Iterable[str], option: str = "--map") -> dict[str, str]:
-    """Keys and values of texts KEY=VALUE, each of which may be given once.
+    """Keys and values of texts KEY=VALUE, in which each key may occur once.
 
     >>> entries(["x=in_{i}", "en=1"])
     {'x': 'in_{i}', 'en': '1'}

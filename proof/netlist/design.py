@@ -1,4 +1,4 @@
-"""A text as a proof sees it: read by Yosys, as functions of SMT-LIB and as a netlist of cells and wires."""
+"""A Verilog text as Yosys reads it: a netlist of cells and wires, and functions of SMT-LIB."""
 
 from __future__ import annotations
 
@@ -20,38 +20,34 @@ NETLISTS = {
     "xcu": ("synth_xilinx -family xcu -noiopad -noclkbuf -top {top}", ["+/xilinx/cells_sim.v"]),
     "ecp5": ("synth_ecp5 -noflatten -top {top}", ["+/ecp5/cells_sim.v"]),
 }
-"""Targets whose netlists can be proved: how they are mapped, module by module, and what their cells do."""
+"""Targets whose netlists can be proved: the mapping, module by module, and the models of their cells."""
 
 DISSOLVED = ["setattr -mod -unset keep_hierarchy", "setattr -unset keep_hierarchy"]
-"""What must come before ``flatten``, which leaves modules and cells alone that ask to be kept: a proof would miss their
-inside.
-"""
+"""Commands before ``flatten``, which would leave out modules and cells with this attribute: a proof would miss their
+content."""
 
 UNSAID = ["chformal -remove", "delete */t:$print */t:$check"]
-"""Without assertions and messages."""
+"""Remove assertions and messages."""
 
 FREED = ["memory_collect", "techmap -max_iter 1 -map undefined.v"]
-"""With results that may be anything where Verilog has none, beside its bits that are x: see undefined.v, which must be
-in the folder.
-"""
+"""Free the results that Verilog leaves undefined by operators, as undefined.v does, which must be in the folder."""
 
 CHECKED = ["check -assert"]
-"""Refuses wires that nothing or two things drive, and loops."""
+"""Refuse wires with no or several drivers, and loops."""
 
 LATCHES = ("$dlatch", "$adlatch")
 FUNCTION = re.compile(r"^\(define-fun \|(.*?)\| ", re.MULTILINE)
-"""What a part defines."""
+"""A definition in a part."""
 OUTSIDE = re.compile(r"(?:\.\./)+[^\s:]+(?=:\d)")
-"""A file of the user, as slang names it from the folder in which it runs."""
+"""A path of the user in a message of slang, relative to the folder in which it runs."""
 RUNNING = "-- Running command `"
-"""What Yosys' log has before the output of each command."""
+"""The text before the output of each command in a log of Yosys."""
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A module to look at, the cells to leave out of it, whose outputs then can be anything, and its inner ``wires``
-    that must stay visible, by name, or ``kept`` by a selection of Yosys' before anything is simplified. Inner wires
-    that are ``freed`` can be anything: a statement about what follows from them.
+    """A module to extract. The outputs of the cells ``without`` and the inner wires ``freed`` can be anything. Inner
+    ``wires`` stay visible, as do the wires of the Yosys selection ``kept``, which is made before simplification.
     """
 
     module: str
@@ -80,12 +76,12 @@ class Part:
         return f"(|{self.name}_n {name}| {symbol})"
 
     def named(self, name: str) -> Part:
-        """The same under another name."""
+        """The part under another name."""
         return Part(name, self.text.replace(f"|{self.name}", f"|{name}").replace(f" {self.name}\n", f" {name}\n"))
 
 
 def written_name(name: str) -> str:
-    """A name as Yosys writes it in SMT-LIB. Raises `StructureError` for one that would end there.
+    """A name as Yosys writes it in SMT-LIB. Raises `StructureError` for characters that would end it.
 
     >>> written_name("$paramod\\\\adder\\\\WIDTH=4")
     '$paramod/adder/WIDTH=4'
@@ -98,12 +94,12 @@ def written_name(name: str) -> str:
 
 
 class Design:
-    """The module ``top`` of a text without macros, as one of Yosys' ``readers`` has it; or with ``netlist`` what
-    synthesis for that target makes of it.
+    """The module ``top`` of a text without macros, as one of Yosys' ``readers`` reads it; with ``netlist`` the result
+    of its synthesis for that target.
 
-    Works in ``folder``, where the text and Yosys' scripts and logs stay. Methods raise `DesignError` where the reader
-    cannot read the text, and `StructureError` for what no proof can be made of: wires that nothing or two things drive,
-    loops, registers, black boxes, cells and names that SMT-LIB cannot have.
+    Works in ``folder``, where the text and Yosys' scripts and logs stay. Methods raise `DesignError` if the reader
+    cannot read the text, and `StructureError` if no proof is possible: wires with no or several drivers, loops,
+    registers, black boxes, and cells and names that SMT-LIB does not allow.
     """
 
     def __init__(
@@ -138,10 +134,10 @@ class Design:
         ]
 
     def of_netlist(self, modules: dict[str, dict]) -> Design:
-        """The same text as these modules, which Yosys and what came after it have made of it."""
+        """The design with these modules, as computed from its own modules."""
         for module in modules.values():
             for net in module["netnames"].values():
-                net["attributes"].pop("init", None)  # of a register that is none any more
+                net["attributes"].pop("init", None)  # of a register that became a wire
         text = json.dumps({"creator": "mxcast", "modules": modules})
         file = f"modules-{sha256(text)[:12]}.json"
         (self.folder / file).write_text(text)
@@ -161,7 +157,7 @@ class Design:
         self._execute([*self.reading, *commands], len(self.reading) + before)
 
     def _execute(self, commands: list[str], reading: int) -> None:
-        """Run commands, of which the first ``reading`` fail where the text cannot be read."""
+        """Run commands; if one of the first ``reading`` fails, the text cannot be read."""
         try:
             execute(commands, self.folder)
         except ToolError as error:
@@ -197,15 +193,15 @@ class Design:
 
     @cached_property
     def modules(self) -> dict[str, dict]:
-        """The modules below the top, processes being cells already."""
+        """The modules below the top, with processes converted to cells."""
         commands = [*DISSOLVED, "proc -noopt"]
-        if self.netlist is None:  # loops across modules show in the flattened design, and before anything is simplified
+        if self.netlist is None:  # loops across modules show in the flattened design only, before simplification
             commands += ["design -save modules", "flatten", *CHECKED, "design -load modules"]
         return self.netlist_after([*commands, *CHECKED, "opt_clean"])
 
     def check(self) -> None:
-        """Raise the errors of the class where the design cannot be read, or no proof can be made of it."""
-        _ = self.modules  # which are checked when they are made
+        """Raise `DesignError` or `StructureError` if the design cannot be read or proved."""
+        _ = self.modules  # computing them checks them
 
     @property
     def latches(self) -> list[str]:
@@ -217,8 +213,8 @@ class Design:
         ]
 
     def parts(self, *cuts: Cut) -> list[Part]:
-        """Modules as functions."""
-        # what the text leaves undefined may be anything: what follows would take it for 0
+        """Modules as functions of SMT-LIB."""
+        # free the bits that the text leaves undefined, which later commands would set to 0
         commands = [
             *DISSOLVED,
             "proc -norom -noopt",
@@ -272,7 +268,7 @@ class Design:
 
 
 def _twice(names: Iterable[str]) -> str | None:
-    """The first name that is there twice."""
+    """The first name that occurs twice."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -282,5 +278,5 @@ def _twice(names: Iterable[str]) -> str | None:
 
 
 def provide(folder: Path) -> None:
-    """Put what `FREED` needs into a folder."""
+    """Write the file for `FREED` into a folder."""
     (folder / "undefined.v").write_text((files(__package__) / "undefined.v").read_text())

@@ -1,11 +1,10 @@
-"""Valid and ready of a converter with registers: checked on the netlist, so that the rest can be proved as a pure
-delay.
+"""Check valid and ready of a converter with registers on the netlist, so that the rest can be proved as a pure delay.
 
-Shown is: the enable of every register is set where o_ready is or o_valid is not, as i_ready is; the valid bits are a
-chain of as many registers as the latency, from i_valid to o_valid, which alone the reset clears; and nothing of
-all this reaches the data. So the data registers and the valid bits make the same steps as those of the converter with
-o_ready tied high, and stand still in between. With the proof of that one (`moving`, `pipeline.combinational`) follows:
-the results that leave are those of the blocks that entered, one each, in order, and do not change while they wait.
+The check shows three facts. The enable of every register equals i_ready: o_ready, or not o_valid. The valid bits are a
+chain from i_valid to o_valid with as many registers as the latency, and the reset clears only them. No control signal
+reaches the data. So data registers and valid bits make the same steps as in the converter with o_ready tied high, and
+hold between steps. Together with the proof of that converter (`moving`, `pipeline.combinational`) this means: each
+block that enters gives one result, in order, which does not change while it waits.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ PROVED = (
     "that rst clears, "
     "and neither touches the data"
 )
-"""What `check_handshake` shows, in words."""
+"""The result of `check_handshake` in words."""
 
 CONTROL = {"rst": "1'b0", "o_ready": "1'b1"}
-"""Control inputs as they are while everything moves."""
+"""Values of control inputs while everything moves."""
 STORAGE = ("$dff", "$adff", "$sdff", "$aldff", "$dlatch", "$adlatch", "$sr", "$ff", "$mem", "$_")
 Bits = list[bool]
 GATES: dict[str, Callable[[Bits, Bits], bool]] = {
@@ -42,11 +41,11 @@ GATES: dict[str, Callable[[Bits, Bits], bool]] = {
     "$eq": lambda a, b: a == b,
     "$ne": lambda a, b: a != b,
 }
-"""Cells of one output bit that control may be made of, by the bits of their inputs."""
+"""Cells of one output bit that control may consist of, by the bits of their inputs."""
 
 
 def moving(design: Design, config: HardwareConfig) -> Design:
-    """The converter in which nothing ever waits: of the ports only ``clk``, ``i_valid`` and data."""
+    """The converter with o_ready tied high and without reset: its ports are ``clk``, ``i_valid`` and data."""
     kept = [port for port in config.pins if port.name not in CONTROL and (port.direction == "input" or port.is_result)]
     declared = [f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in kept]
     pins = [f".{port}({value})" for port, value in [*((port.name, port.name) for port in kept), *CONTROL.items()]]
@@ -59,7 +58,7 @@ def moving(design: Design, config: HardwareConfig) -> Design:
 
 
 def check_handshake(design: Design, config: HardwareConfig) -> None:
-    """Raise `StructureError`, one sentence, unless the converter is as described above."""
+    """Raise `StructureError`, one sentence, unless the facts above hold."""
     provide(design.folder)
     module = design.netlist_after([*PREPARATION, *WITH_ENABLES])[design.top]
     ports = {name: port["bits"] for name, port in module["ports"].items()}
@@ -73,14 +72,14 @@ def check_handshake(design: Design, config: HardwareConfig) -> None:
     while bit != ports["o_valid"]:
         found = [name for name, cell in registers.items() if cell["connections"]["D"] == bit and name not in chain]
         if len(found) != 1 or registers[found[0]]["type"] != "$sdffe":
-            raise StructureError("the valid bits are no chain from i_valid to o_valid")
+            raise StructureError("the valid bits are not a chain from i_valid to o_valid")
         chain[found[0]] = bit = registers[found[0]]["connections"]["Q"]
     if len(chain) != config.latency:
         raise StructureError(f"registers between i_valid and o_valid: {len(chain)}, not {config.latency}")
     if any(cell["type"] == "$sdffe" and name not in chain for name, cell in registers.items()):
         raise StructureError("the reset clears more than the valid bits")
     if not control.is_ready(ports["i_ready"][0]):
-        raise StructureError("i_ready is not: o_ready, or no o_valid")
+        raise StructureError("i_ready is not: o_ready, or not o_valid")
     signals = {bit for port in (*CONTROL, "i_valid", "i_ready", "o_valid") for bit in ports[port]}
     signals |= {bit for name in control.used for bit in cells[name]["connections"]["Y"]} | {
         bit for bits in chain.values() for bit in bits
@@ -91,7 +90,7 @@ def check_handshake(design: Design, config: HardwareConfig) -> None:
 
 
 def _data(cells: dict[str, dict], outputs: list) -> set:
-    """All bits on which outputs depend, the clock, enable and reset of registers apart."""
+    """All bits on which outputs depend, except through clock, enable and reset of registers."""
     driver = {
         bit: cell
         for cell in cells.values()
@@ -122,8 +121,8 @@ def _check_register(cell: dict, ports: dict[str, list], control: _Control) -> No
         {name: int(value, 2) for name, value in cell["parameters"].items() if set(value) <= {"0", "1"}},
     )
     if cell["type"] not in ("$dffe", "$sdffe") or pins["CLK"] != ports["clk"] or not parameters["CLK_POLARITY"]:
-        raise StructureError("it has storage that is no register with an enable at the rising edge of clk")
-    # a reset goes before the enable of $sdffe, which then may be set too
+        raise StructureError("it has storage other than registers with an enable at the rising edge of clk")
+    # the reset of $sdffe has priority over its enable, which then may be set too
     resets = (False,) if cell["type"] == "$sdffe" else (False, True)
     is_enabled = pins["EN"] == ports["i_ready"] or control.is_ready(pins["EN"][0], resets)
     if not parameters["EN_POLARITY"] or not is_enabled:
@@ -135,7 +134,7 @@ def _check_register(cell: dict, ports: dict[str, list], control: _Control) -> No
 
 
 class _Control:
-    """The cells that make signals of o_ready, o_valid and rst; those ``used`` are remembered."""
+    """The cells that compute signals from o_ready, o_valid and rst; ``used`` collects the cells that were evaluated."""
 
     def __init__(self, cells: dict[str, dict], ports: dict[str, list]) -> None:
         self.cells = cells
@@ -146,9 +145,8 @@ class _Control:
         self.driver = {bit: name for name, cell in cells.items() for bit in cell["connections"].get("Y", ())}
 
     def is_ready(self, bit: object, resets: tuple[bool, ...] = (False,)) -> bool:
-        """Is a signal o_ready or not o_valid, while the reset is one of these? Raises `StructureError` where it depends
-        on more.
-        """
+        """Is a signal o_ready or not o_valid, while the reset has one of these values? Raises `StructureError` if it
+        depends on more."""
         return all(
             self._value(bit, {self.ready: ready, self.valid: valid, self.reset: reset, "0": False, "1": True})
             == (ready or not valid)
@@ -159,19 +157,18 @@ class _Control:
         """Is a signal the reset, or its inverse unless ``is_high``?"""
         try:
             return all(self._value(bit, {self.reset: reset}) == (reset == is_high) for reset in (False, True))
-        except StructureError:  # of a signal that depends on more
+        except StructureError:  # it depends on more
             return False
 
     def captured(self, bit: object, is_reset: bool) -> object:
-        """What a register takes over that moves with i_ready, and is not being reset where it can be: the input of a
-        choice that asks about just that.
-        """
+        """The data bit that a register takes while i_ready is set and its reset is not: a multiplexer that control
+        selects is replaced by its chosen input."""
         now = {self.moves: True, "0": False, "1": True} | ({self.reset: False} if is_reset else {})
         while (cell := self.cells.get(self.driver.get(bit, ""))) is not None and cell["type"] == "$mux":
             before = set(self.used)
             try:
                 chosen = "B" if self._value(cell["connections"]["S"][0], now) else "A"
-            except StructureError:  # it asks about data
+            except StructureError:  # data selects
                 self.used = before
                 break
             bit = cell["connections"][chosen][cell["connections"]["Y"].index(bit)]

@@ -1,4 +1,4 @@
-"""Does a lane of a block depend on its own inputs only? Checked on the netlist, bit by bit."""
+"""Check on the netlist, bit by bit, that a lane of a block depends on its own inputs only."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from .design import DISSOLVED, FREED, UNSAID, Design, provide
 from .structure import StructureError
 
 GATES = [*DISSOLVED, "proc -norom", "flatten", *UNSAID, *FREED, "opt_clean", "simplemap", "techmap", "opt_clean"]
-"""To cells of one output bit, so that lanes that share an operation on vectors come apart."""
+"""Split cells to one output bit, so that lanes that share an operation on vectors are separated."""
 
 
 def check_lanes(design: Design, operation: Operation) -> None:
-    """Raise `StructureError` where a lane of a result depends on another lane of what enters; what has one lane is for
-    all of them.
-    """
+    """Raise `StructureError` if a lane of a result depends on another lane of an input. Inputs with one lane belong to
+    all lanes."""
     provide(design.folder)
     module = design.netlist_after(GATES)[design.top]
     ports = {name: port["bits"] for name, port in module["ports"].items()}

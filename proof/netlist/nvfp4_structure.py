@@ -1,6 +1,4 @@
-"""Is a converter to NVFP4 put together from its modules as the composition of their proofs needs it? Checked on the
-netlist.
-"""
+"""Check on the netlist that the modules of a converter to NVFP4 are wired as their proofs need it."""
 
 from __future__ import annotations
 
@@ -11,30 +9,29 @@ from ...spec import FP32
 from .structure import StructureError
 
 ONE = [str((FP32.bias << FP32.man_bits) >> place & 1) for place in range(FP32.bits)]
-"""What modules are given in place of a constant that the order has not."""
+"""The input of modules in place of a constant that the order does not use."""
 
 PARTS = ("maximum", "scale_unit", "factor_unit")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Nvfp4Wiring:
-    """The modules of the parts of a converter, by what they are for."""
+    """The modules of the parts of a converter."""
 
     maximum: str
     scale_unit: str
     factor_unit: str
     factor: str
-    """What makes the factor: a module of the one that makes what lanes are told, or this one itself."""
+    """The module that computes the factor: an instance in ``factor_unit``, or that unit itself."""
     lanes: tuple[str, ...]
-    """Of every lane: the same, or as many as a reader has made of it."""
+    """The module of the lanes: one module, or its copies in the netlist of a reader."""
 
 
 def nvfp4_wiring(modules: dict[str, dict], top: str, config: Nvfp4Config) -> Nvfp4Wiring:
-    """Check that the top module is one module each for the largest magnitude, the scale and what lanes are told, and a
-    lane for each number, and that each has the inputs that are its own; raises `StructureError` otherwise.
+    """Check that the top module consists of one module each for the largest magnitude, the scale and the factor, and a
+    lane for each number, each with its own inputs; raises `StructureError` otherwise.
 
-    Together with the statements about these modules this gives the statement about the whole: nothing else can reach a
-    result.
+    Nothing else can reach a result, so the statement about the whole follows from the statements about these modules.
     """
     module, rules = modules[top], config.numerics
     ports = {name: port["bits"] for name, port in module["ports"].items()}
@@ -44,7 +41,7 @@ def nvfp4_wiring(modules: dict[str, dict], top: str, config: Nvfp4Config) -> Nvf
     numbered = {str(bits): lane for lane, bits in enumerate(_in_lanes(ports["p"], codes))}
     lanes = sorted(set(cells) - {*PARTS}, key=lambda name: numbered.get(str(cells[name].get("p")), 0))
     if not {*PARTS} <= set(cells) or len(lanes) != rules.block_size or not set(kinds.values()) <= set(modules):
-        raise StructureError(f"{top} is not made of {', '.join(PARTS)} and {rules.block_size} elements")
+        raise StructureError(f"{top} does not consist of {', '.join(PARTS)} and {rules.block_size} elements")
 
     def inputs(name: str) -> dict[str, list]:
         known = modules[kinds[name]]["ports"]
@@ -63,8 +60,8 @@ def nvfp4_wiring(modules: dict[str, dict], top: str, config: Nvfp4Config) -> Nvf
         if inputs(name) != bits:
             raise StructureError(f"{name} of {top} has other inputs")
     if cells["scale_unit"].get("scale") != ports["scale"]:
-        raise StructureError(f"the scale of {top} is not that of its scale_unit")
-    told = cells["factor_unit"] | {"scale": None, "nan_sign": ports["scale"][-1:]}
+        raise StructureError(f"the scale of {top} does not come from its scale_unit")
+    received = cells["factor_unit"] | {"scale": None, "nan_sign": ports["scale"][-1:]}
     for lane, name in enumerate(lanes):
         own = {
             port: ports[port][width * lane : width * (lane + 1)]
@@ -72,7 +69,7 @@ def nvfp4_wiring(modules: dict[str, dict], top: str, config: Nvfp4Config) -> Nvf
             if width
         }
         if (
-            cells[name] != {port: (told | own).get(port) for port in cells[name]}
+            cells[name] != {port: (received | own).get(port) for port in cells[name]}
             or not own.keys() <= cells[name].keys()
         ):
             raise StructureError(f"{name} of {top} is not wired as the element {lane}")
@@ -90,9 +87,8 @@ def _in_lanes(bits: list, width: int) -> list[list]:
 
 
 def _factor(modules: dict[str, dict], unit: str) -> str:
-    """The module of the cell ``factor`` of a unit, whose ports are wires of their names there; the unit where it has
-    none.
-    """
+    """The module of the cell ``factor`` of a unit, whose ports must be wires of the same names; the unit if it has no
+    such cell."""
     module = modules[unit]
     cell = module["cells"].get("factor")
     if cell is None or cell["type"] not in modules:
@@ -100,5 +96,5 @@ def _factor(modules: dict[str, dict], unit: str) -> str:
     nets = {name: net["bits"] for name, net in module["netnames"].items()}
     for port, bits in cell["connections"].items():
         if nets.get(port) != bits:
-            raise StructureError(f"the wire {port} of {unit} is not that of its factor")
+            raise StructureError(f"the wire {port} of {unit} does not come from its factor")
     return cell["type"]

@@ -1,8 +1,8 @@
-"""A pipeline is a pure delay: its registers become wires, and what is left is proved as a combinational design.
+"""Pipelines as pure delays: their registers become wires, and the rest is proved as a combinational design.
 
-That holds where every path from an input to an output crosses the same number of registers, all on one edge of one
-clock, and nothing is fed back: a result then depends on the one block that entered so many edges before. It is checked
-on the netlist.
+A design is a pure delay if every path from an input to an output crosses the same number of registers, all on one edge
+of one clock, and nothing is fed back. Then a result depends on the one block that entered that number of edges before.
+This is checked on the netlist.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from .design import DISSOLVED, FREED, UNSAID, Design, provide
 from .structure import StructureError
 
 ROUNDS = 50
-"""How often Yosys is asked at most what registers that constants feed make constant."""
+"""Runs of Yosys, at most, that propagate the values of registers that constants feed."""
 
 REGISTERS = ("$_DFF_P_", "$_DFF_N_")
 
-# What is undefined becomes free, so that a proof holds whatever a tool makes of it. Resets and enables that are tied
-# vanish; what is left of them is no plain register and is found below. The first value of a register is none of a
-# pipeline's.
+# Undefined values become free, so that a proof holds whichever value a tool chooses. Tied resets and enables vanish;
+# registers with others are refused below. Initial values are dropped: the results of a pipeline do not depend on them.
 PREPARATION = [
     *DISSOLVED,
     "proc -norom",
@@ -35,8 +34,8 @@ PREPARATION = [
 ]
 CLEANING = ["opt_clean", "opt_expr", "opt_dff -nodffe -nosdff -keepdc", "opt_clean"]
 STEPS = ("clk", "enable")
-"""Ports that registers alone have."""
-# first the registers of the top module that rst reaches, which are valid bits: their reset goes before the enable
+"""Ports that only registers have."""
+# first the valid bits, the registers of the top module that rst reaches: their reset has priority over the enable
 WITH_ENABLES = [
     "opt_clean",
     "opt_dff -keepdc i:rst A:top %i %coe* %co t:$dff %i",
@@ -46,16 +45,16 @@ WITH_ENABLES = [
 BITS = (
     "simplemap t:$dff t:$dffe t:$adff t:$adffe t:$sdff t:$sdffe t:$sdffce t:$dffsr t:$aldff t:$dlatch t:$adlatch t:$sr"
 )
-"""Registers become registers of one bit."""
+"""Split registers into registers of one bit."""
 
 
 def combinational(design: Design, latency: int, settling: bool = False) -> tuple[Design, int]:
-    """The design with wires in place of its ``latency`` registers on every path, and after how many edges of its clock
-    it is that.
+    """The design with wires in place of the ``latency`` registers on every path, and the number of clock edges after
+    which the two are equal.
 
-    It has at most one clock, the port ``clk``. Raises `StructureError`, one sentence, where it is no such pipeline. A
-    register that only constants feed holds anything before them. Where that is over before the first block leaves, as
-    no path has more than ``latency`` registers, it does not matter; elsewhere it is refused, unless the design is
+    The only clock is the port ``clk``. Raises `StructureError`, one sentence, if the design is not such a pipeline. A
+    register that only constants feed holds any value at first. This does not matter if no path has more than
+    ``latency`` registers, because it is over before the first block leaves; otherwise it is refused, unless
     ``settling``.
     """
     provide(design.folder)
@@ -69,7 +68,7 @@ def combinational(design: Design, latency: int, settling: bool = False) -> tuple
         if not settled:
             break
         if not settling and late > 0:
-            raise StructureError("it has a register that only a constant feeds: what it holds before is not known")
+            raise StructureError("it has a register that only a constant feeds: its first value is not known")
         edges += settled
         design = design.of_netlist(_flat(design.of_netlist(design.modules), [*CLEANING, BITS]))
     else:
@@ -86,11 +85,10 @@ def combinational(design: Design, latency: int, settling: bool = False) -> tuple
 
 
 def bypassed(design: Design) -> Design:
-    """The design with wires in place of its registers, as the modules that it is made of; of its top module nothing
-    else stays than instances of modules.
+    """The modules of the design with wires in place of registers; the top module keeps only instances of modules.
 
-    That is the function of a converter for which `handshake.check_handshake` and `combinational` raise nothing: there
-    all registers move at once, every path has as many, and what is left out reaches no result.
+    This is the function of a converter that passes `handshake.check_handshake` and `combinational`: all registers move
+    at once, every path has the same number of them, and the cells that are left out reach no result.
     """
     provide(design.folder)
     modules = design.netlist_after([*DISSOLVED, "proc -norom", *UNSAID, *WITH_ENABLES])
@@ -102,7 +100,7 @@ def bypassed(design: Design) -> Design:
 
 
 def _bypass(module: dict) -> None:
-    """Make wires of the registers of a module, and leave out what only these have."""
+    """Replace the registers of a module by wires, and remove the ports that only they have."""
     registers = {name: cell for name, cell in module["cells"].items() if cell["type"].startswith(("$dff", "$sdff"))}
     replaced = {
         taken: given
@@ -124,9 +122,7 @@ def _bypass(module: dict) -> None:
 
 
 def _longest(module: dict) -> float:
-    """How many registers stand on the longest path to a register or an output, wherever it starts; infinity where one
-    feeds back.
-    """
+    """Registers on the longest path to a register or an output, from any start; infinity if one feeds back."""
     graph = _graph(module)
     crossed: dict[str, int] = {}
     try:
@@ -140,9 +136,8 @@ def _longest(module: dict) -> float:
 
 
 def _settled(module: dict) -> int:
-    """Make wires of the registers that constants feed, and of those that they feed; returns how many edges that
-    takes.
-    """
+    """Replace the registers that constants feed, directly or through others, by wires; returns how many edges that
+    takes."""
     registers = {name: cell for name, cell in module["cells"].items() if cell["type"] in REGISTERS}
     constant, edges = {"0", "1"}, 0
     while now := [name for name, cell in registers.items() if cell["connections"]["D"][0] in constant]:
@@ -160,10 +155,9 @@ def _flat(design: Design, commands: list[str]) -> dict[str, dict]:
 
 
 def delays(module: dict) -> set[int]:
-    """How many registers stand on the paths from the inputs of a flat module to its outputs.
+    """The numbers of registers on the paths from the inputs of a flat module to its outputs.
 
-    Raises `StructureError` where there are others than plain registers on one edge of ``clk``, and where something is
-    fed back.
+    Raises `StructureError` for storage other than plain registers on one edge of ``clk``, and for feedback.
     """
     cells, clock = module["cells"], module["ports"].get("clk", {}).get("bits")
     edges = {cell["type"] for cell in cells.values() if cell["type"] in REGISTERS}
@@ -174,7 +168,7 @@ def delays(module: dict) -> set[int]:
         if kind not in REGISTERS and kind.startswith(
             ("$_DFF", "$_SDFF", "$_ALDFF", "$_DLATCH", "$_SR", "$dff", "$ff", "$mem")
         ):
-            raise StructureError(f"it has storage that is no plain register: {_words(kind)}")
+            raise StructureError(f"it has storage other than plain registers: {_words(kind)}")
         if kind in REGISTERS and cell["connections"]["C"] != clock:
             raise StructureError("it has a register on another clock than clk")
     if len(edges) > 1:
@@ -218,21 +212,20 @@ def _drivers(module: dict) -> dict[object, str]:
 
 
 def _inputs(cell: dict) -> list:
-    """The bits on which a cell's output depends; of a register, those that it takes over."""
+    """The bits on which the output of a cell depends; for a register, its data input."""
     ports = ["D"] if cell["type"] in REGISTERS else [p for p, way in cell["port_directions"].items() if way == "input"]
     return [bit for port in ports for bit in cell["connections"][port]]
 
 
 def _graph(module: dict) -> dict[str, set[str]]:
-    """For each cell of a flat module those that drive its inputs."""
+    """The cells that drive the inputs of each cell of a flat module."""
     driver = _drivers(module)
     return {name: {driver[bit] for bit in _inputs(cell) if bit in driver} for name, cell in module["cells"].items()}
 
 
 def _check_memories(module: dict) -> None:
-    """Raise `StructureError` for a memory in which a place is chosen by a signal: others are registers. Tables are none
-    any more.
-    """
+    """Raise `StructureError` for a memory that a signal addresses. Memories with constant addresses are registers, and
+    tables are not memories any more."""
     for cell in module["cells"].values():
         if cell["type"] == "$mem_v2":
             size, offset, width = (int(cell["parameters"][name], 2) for name in ("SIZE", "OFFSET", "ABITS"))
@@ -250,9 +243,7 @@ def _check_written(module: dict) -> None:
     ends = [port["bits"] for port in module["ports"].values()]
     ends += [bits for cell in module["cells"].values() for bits in cell["connections"].values()]
     if any("x" in bits for bits in ends):
-        raise StructureError(
-            "it has a register or latch that nothing writes, or only a reset: what it holds is not known"
-        )
+        raise StructureError("it has a register or latch that nothing writes, or only a reset: its value is not known")
 
 
 def _words(kind: str) -> str:

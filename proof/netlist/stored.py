@@ -1,7 +1,7 @@
-"""Hardware whose blocks stand in its pins as a library stores them: the netlist with the ports of the operation.
+"""Hardware whose pins carry blocks in the layout of a library: the netlist with the ports of the operation.
 
-Every bit of these ports is one of a pin, in the place that the layout has for it, and all other bits of pins are 0.
-What is then proved of the ports holds of the pins, as the layout has them.
+Every bit of these ports is a bit of a pin, at its place in the layout, and all other bits of pins are 0. So a proof
+about the ports holds for the pins.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ PLACES: dict[Packing, Callable[[int, int, int], int]] = {
     Packing.LITTLE_ENDIAN: lambda lane, bit, width: 24 * (lane // 4) + 6 * (lane % 4) + bit,
     Packing.HIGH_PARTS: _high_parts,
 }
-"""Where a bit of a code stands among the bytes of its block, which has ``width`` elements."""
+"""The place of a bit of a code among the bytes of its block, which has ``width`` elements."""
 
 
 def _places(layout: Layout, role: Role, bits: int, lanes: int) -> list[int]:
-    """Where the bits of a port stand in the pin."""
+    """The places of the bits of a port in the pin."""
     if role is Role.SCALE:
         first = 8 * layout.block_bytes if layout.place is ScalePlace.AFTER else 0
         return list(range(first, first + bits))
@@ -43,9 +43,8 @@ def _places(layout: Layout, role: Role, bits: int, lanes: int) -> list[int]:
 
 
 def with_ports(design: Design, config: HardwareConfig) -> Design:
-    """The design with the ports of a configuration in place of its pins. Raises `StructureError` where a bit of a pin
-    that no port has is not 0.
-    """
+    """The design with the ports of a configuration in place of its pins. Raises `StructureError` if a bit of a pin that
+    belongs to no port is not 0."""
     layout, pin = config.layout, config.stored_pin
     if layout is None or pin is None:
         return design

@@ -1,35 +1,32 @@
-"""Is a block put together from its parts as the composition of their proofs needs it? Checked on the netlist."""
+"""Check on the netlist that the parts of a block are wired as their proofs need it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ...hdl import HardwareConfig
 from ...spec import Encode, Port, Role
 
 
 class StructureError(ValueError):
-    """A block is not wired as a composition of proofs needs it. The message is one sentence."""
+    """A design is not wired as a proof needs it. The message is one sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wiring:
-    """How the lanes of a block hang together."""
+    """The modules of the lanes of a block, and its flags."""
 
     elements: tuple[str, ...]
-    """The module of every lane: the same, or as many as Yosys has made of it."""
+    """The module of every lane: one module, or its copies in the netlist of Yosys."""
     element_cells: tuple[str, ...]
     wideners: tuple[str, ...]
-    """The module that widens the number of every lane first; none where it is not widened."""
+    """The module that widens the number of every lane; empty if no number is widened."""
     flags: dict[str, str]
-    """The wire of the top module that tells each flag to every lane."""
+    """The wire of the top module that carries each flag to every lane."""
 
 
 def check_ports(modules: dict[str, dict], top: str, config: HardwareConfig, registered: bool = False) -> None:
-    """Raise ValueError unless a module has exactly the ports of a converter, with ``clk`` where it is registered, and
-    with reset and handshake where the configuration says so.
-    """
+    """Raise ValueError unless a module has exactly the pins of a configuration, and ``clk`` if it is registered."""
     wanted = {pin.name: (pin.direction, pin.width) for pin in config.pins}
     if registered:
         wanted["clk"] = "input", 1
@@ -50,11 +47,11 @@ def check_ports(modules: dict[str, dict], top: str, config: HardwareConfig, regi
 
 
 def wiring(modules: dict[str, dict], top: str, config: HardwareConfig[Encode], flags: tuple[str, ...]) -> Wiring:
-    """Check that every lane is one cell, with the number, the random bits and the code of its lane, and
-    with the scale output, the flags and the mode of all; raises `StructureError` otherwise.
+    """Check that every lane is one cell that is connected to the number, the random bits and the code of its lane, and
+    to the scale output, the flags and the mode of the block; raises `StructureError` otherwise.
 
-    Together with a statement about these modules for every number and byte that it can meet, and one about the byte and
-    the flags for every block, this gives the statement about the whole block: nothing else can reach a code.
+    Nothing else can reach a code. So the statement about a whole block follows from a statement about these modules for
+    every number and byte that they can meet, and one about the byte and the flags of every block.
     """
     module = modules[top]
     ports = {name: port["bits"] for name, port in module["ports"].items()}
@@ -68,21 +65,21 @@ def wiring(modules: dict[str, dict], top: str, config: HardwareConfig[Encode], f
     def cell_with(port: str, bits: list, what: str) -> tuple[str, dict]:
         found = [(name, cell) for name, cell in cells.items() if cell["connections"].get(port) == bits]
         if len(found) != 1:
-            raise StructureError(f"{what} of {top} is not that of one module")
+            raise StructureError(f"{what} of {top} does not come from one module")
         return found[0]
 
     names, kinds, wideners = [], [], []
-    told: dict[str, Any] = {}
+    received: dict[str, list] = {}
     for lane in range(codes.lanes):
         name, cell = cell_with(codes.name, slice_of(codes, lane), f"the code of element {lane}")
         bits, number = dict(cell["connections"]), slice_of(numbers, lane)
-        if bits[numbers.name] != number:  # widened on its way
+        if bits[numbers.name] != number:  # widened
             _, widen = cell_with("wide", bits[numbers.name], f"the number of element {lane}")
             given = widen["connections"]
             if given[numbers.name] != number or set(given) != {numbers.name, "wide"}:
                 raise StructureError(f"element {lane} of {top} does not get its number")
             wideners.append(widen["type"])
-        expected = {  # a lane of what has lanes, and the whole of what has not
+        expected = {  # one lane of a port with lanes, or the whole port
             port.name: slice_of(port, lane) if port.lanes > 1 else ports[port.name]
             for port in (ours.get(role) for role in (Role.SCALE, Role.MODE, Role.RANDOM))
             if port is not None
@@ -91,8 +88,8 @@ def wiring(modules: dict[str, dict], top: str, config: HardwareConfig[Encode], f
             if bits.get(port) != wires:
                 raise StructureError(f"element {lane} of {top} does not get {port}")
         for flag in flags:
-            if told.setdefault(flag, bits.get(flag)) != bits.get(flag) or not bits.get(flag):
-                raise StructureError(f"element {lane} of {top} is not told {flag} like the others")
+            if not bits.get(flag) or received.setdefault(flag, bits[flag]) != bits[flag]:
+                raise StructureError(f"element {lane} of {top} does not get {flag} like the others")
         if more := set(bits) - {numbers.name, codes.name, *expected, *flags}:
             raise StructureError(f"element {lane} of {top} has more ports: {', '.join(sorted(more))}")
         names.append(name)
@@ -101,7 +98,7 @@ def wiring(modules: dict[str, dict], top: str, config: HardwareConfig[Encode], f
         raise StructureError(f"some elements of {top} are widened and some are not")
     nets = {
         flag: next((name for name, net in module["netnames"].items() if net["bits"] == wires), "")
-        for flag, wires in told.items()
+        for flag, wires in received.items()
     }
     if not all(nets.values()):
         raise StructureError(f"a flag of {top} has no name")

@@ -1,7 +1,7 @@
-"""Modules around a converter that only pass its ports on: they are dissolved, so that what is left is its own module.
+"""Wrappers around a converter, which only pass its ports on: they are dissolved, so that its own module is the top.
 
-Each of its ports is then connected to the bits of the top module that the wrappers pass to it, in whatever order, and
-what a proof says of ports is checked on those bits.
+Each port of the converter is then connected to the bits of the top module that the wrappers pass to it, in any order,
+and a proof about ports is about those bits.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 from .design import Design
 
 WRAPPER = "mxcast_wrapper"
-"""The attribute of modules that are dissolved into the top."""
+"""The attribute of wrappers, which are dissolved into the top."""
 
 
 def unwrapped(design: Design) -> Design:
-    """The design without the wrappers at its top, which are modules with one instance each. What is inside of the last
-    of these keeps its name where that is free; gates of the wrappers stay.
-    """
+    """The design without the wrappers at its top, which are modules with one instance each. Gates of the wrappers stay,
+    and cells and wires of the converter keep their names if these are free."""
     modules = {name: {**module, "attributes": {**module["attributes"]}} for name, module in design.modules.items()}
     name, prefix = design.top, ""
     dissolved = [name]

@@ -1,4 +1,4 @@
-"""Lemmas about thresholds that are made of a factor by corrections of a product (`hdl.nvfp4.threshold_unit`).
+"""Lemmas about thresholds, which are computed from a factor by corrections of a product (`hdl.nvfp4.threshold_unit`).
 
 The factor R has a companion W with R * W = 2**47 + e. For 4 * X = m * W + c the product 4 * X * R is
 m * (2**47 + e) + c * R, so X passes the mark m if c * R is beyond a limit minus m * e. A division of four steps finds
@@ -18,31 +18,29 @@ from .question import Question, constant
 STEPS = 4
 """Digits of c."""
 CORRECTIONS = (1 - (1 << STEPS), 1 << STEPS)
-"""What c can be."""
+"""The bounds of c."""
 LEFT, LEAST, WHOLE, WIDTH = SIGNIFICAND + 4, STEPS + 2, SIGNIFICAND + 1, SIGNIFICAND + 8
-"""Bits of the wires, and of the words in which they are compared."""
+"""Bits of the wires, and of the words that compare them."""
 
 
 def is_companion(w: str) -> str:
-    """Is this a number W? Up to that of a power of two."""
+    """Is this a companion W: from the smallest significand to twice that, for a power of two?"""
     return f"(and (bvuge {w} {bits(HALF, WHOLE)}) (bvule {w} {bits(1 << SIGNIFICAND, WHOLE)}))"
 
 
 def is_correction(c: str, rest: int = 0) -> str:
-    """Is this a number c, and what is added to it so that the threshold is a whole number?"""
+    """Is this a correction c, plus at most ``rest`` to make the threshold a whole number?"""
     least, most = CORRECTIONS
     return f"(and (bvsle {signed(least, WIDTH)} {c}) (bvsle {c} {signed(most + rest, WIDTH)}))"
 
 
 def left_of(mark: int) -> list[str]:
-    """The wires of the division, in their order in time."""
+    """The wires of the division, the first step first."""
     return [f"mark{mark}_left", *(f"mark{mark}_left{place}" for place in reversed(range(STEPS)))]
 
 
 def thresholds(part_with: PartWith, companion: str, error: str) -> Iterator[Question]:
-    """``part_with`` gives the module with wires, and with others freed; ``companion`` and ``error`` are the wires that
-    hold W and e.
-    """
+    """Lemmas about the thresholds of all marks; ``companion`` and ``error`` are the wires that hold W and e."""
     yield _limits(part_with, error)
     yield from _steps(part_with)
     yield _corrections(part_with)
@@ -54,7 +52,7 @@ def _limits(part_with: PartWith, error: str) -> Question:
     e = widened("e", SIGNIFICAND + 1, WIDTH)
     claims = []
     for mark, is_beyond in MARKS.items():
-        # of whole numbers, reaching a limit is being beyond the one before
+        # for whole numbers, to reach a limit is to be beyond the number before
         limit = signed(HALF_PLACE if is_beyond else -HALF_PLACE - 1, WIDTH)
         left = widened(part.wire(f"mark{mark}_left", "s"), LEFT, WIDTH)
         claims.append(f"(= {left} (bvsub {limit} (bvmul {bits(mark, WIDTH)} {e})))")

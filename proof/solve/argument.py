@@ -1,4 +1,4 @@
-"""Questions about one text as one reader has it, and their answers."""
+"""Questions about one text, as one reader reads it, and their answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .solver import Answer, solve
 
 
 class Status(StrEnum):
-    """What became of a proof, the worst of its steps."""
+    """The outcome of a proof: the worst of its steps."""
 
     PASS = "PASS"
     UNKNOWN = "UNKNOWN"
@@ -22,7 +22,7 @@ class Status(StrEnum):
 
 
 def worst(found: Iterable[Status]) -> Status:
-    """The status of all together; `Status.UNKNOWN` of none."""
+    """The worst status; `Status.UNKNOWN` without any."""
     found = set(found)
     return next(
         (status for status in (Status.FAIL, Status.TIMEOUT, Status.UNKNOWN, Status.PASS) if status in found),
@@ -58,20 +58,20 @@ class Step:
 
 @dataclass(kw_only=True)
 class Argument:
-    """What was asked about a text as one of Yosys' readers has it."""
+    """The questions about a text, as one reader of Yosys reads it, and their answers."""
 
     reader: str
     macros: str
-    """Which macros of tools are defined in this text, where it depends on that."""
+    """Macros of tools that are defined in this text, if it depends on them."""
     steps: list[Step]
     remark: str | None = None
-    """Why it was asked as a whole although that was not wanted, or why nothing was asked."""
+    """Why the design was asked about as a whole, not in parts, or why nothing was asked."""
     doubt: str | None = None
-    """Why what the solver found is no counterexample."""
+    """Why the values of the solver are not a counterexample."""
     is_unshown: bool = False
-    """Whether no simulator shows what the solver found."""
+    """Whether no simulator confirms the values of the solver."""
     edges: int = 0
-    """Edges of the clock after which it holds."""
+    """Clock edges after which the proof holds."""
 
     @property
     def status(self) -> Status:
@@ -91,14 +91,14 @@ class Argument:
 
 
 def doubtful(arguments: Iterable[Argument]) -> None:
-    """Say of a solver's block that no simulator shows which readers are alone with it, of those of one text."""
+    """Set the doubt about blocks of the solver that no simulator confirms, from the readers of one text."""
     arguments = list(arguments)
     right = [argument.reader for argument in arguments if argument.status is Status.PASS]
     for argument in arguments:
         if argument.is_unshown and argument.doubt is None:
             found = (
-                f"{argument.reader} reads a converter that is wrong for some block, and a simulator converts the block "
-                "as it should be"
+                f"{argument.reader} reads a converter that is wrong for some block, but a simulator converts the block "
+                "right"
             )
             argument.doubt = (
                 f"{found}: {right[0]} reads a right one, and {argument.reader} is alone"
@@ -116,7 +116,7 @@ def answered(
     force: bool = False,
     say: Callable[[str], None],
 ) -> list[Step]:
-    """Ask questions, whose files stay in ``folder``, until one fails."""
+    """Ask questions until one fails; their files stay in ``folder``."""
     steps = []
     for question in questions:
         say(question.description)

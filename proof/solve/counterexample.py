@@ -1,4 +1,4 @@
-"""A counterexample as a block: converted by the golden model and by the design, and kept for the regression."""
+"""Counterexamples: blocks that the golden model and the design convert differently, kept for the regression."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from ...spec import BlockOperation, Role
 from .second_leg import NOT_ASKED, SecondLeg, on_icarus_in_turn, stimuli
 
 SIMULATED = 5000
-"""Random blocks of a proved file that are simulated too."""
+"""Random blocks for the simulation of a proved file."""
 FEW = 600
-"""Corner blocks, and blocks that differ in one bit, that Icarus is given."""
+"""Corner blocks, and blocks that differ in one bit, for Icarus."""
 SOME = 2400
-"""Blocks that take the branches of a design, that Icarus is given."""
+"""Blocks that take the branches of a design, for Icarus."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counterexample:
-    """A block that the design converts otherwise than the golden model."""
+    """A block that the design and the golden model convert differently."""
 
     block: Transactions
     """One transaction."""
     mode: int
     report: str
-    """What differs, in words, with the command that explains the block."""
+    """The differences in words, with the command that explains the block."""
     vectors: Path
     """The block as a file for the cocotb regression (`mxcast test --vectors`)."""
     simulator: str = "Verilator"
-    """On which it differs."""
+    """The simulator that shows the difference."""
 
     def to_dict(self) -> dict:
         arrays = dict(self.block.arrays)
@@ -71,10 +71,8 @@ def replayed(
     latency: int = 0,
     icarus: bool = True,
 ) -> Counterexample | None:
-    """The first of some blocks that a simulator converts in the module ``top`` otherwise than the model: Verilator, and
-    for a design without registers ``icarus`` too, where it is installed. ``latency`` is that of a design with
-    registers.
-    """
+    """The first block that the module ``top`` converts differently from the model, on Verilator or, with ``icarus``, on
+    Icarus if it is installed; None if there is no such block. ``latency`` is the number of registers of the design."""
     found = _on_verilator(config, mode, blocks, text, top, folder, latency)
     if found is None and icarus:
         found = _on_icarus(config, mode, blocks, text, top, folder, latency)[1]
@@ -90,10 +88,8 @@ def simulated(
     icarus: bool = True,
     more: Transactions | None = None,
 ) -> Counterexample | None:
-    """The first of some directed and random blocks, of blocks that differ in one bit, and of ``more`` blocks, that a
-    simulator converts otherwise than the model, if there is one: Verilator, and ``icarus`` too, where it is
-    installed.
-    """
+    """The first block that a simulator converts differently from the model, or None. The blocks are directed, random,
+    differ in one bit, or are ``more``; the simulators as in `replayed`."""
     for mode, rules in enumerate(config.modes):
         know = of(rules)
         given = [] if more is None else [more]
@@ -110,7 +106,8 @@ def simulated(
 def stood_by(
     config: HardwareConfig, text: str, top: str, folder: Path, latency: int, icarus: bool
 ) -> SecondLeg | Counterexample:
-    """Both simulators on many blocks of each kind of stimuli: how many are right, or the first that is not."""
+    """Simulate many blocks of each kind of stimuli on both simulators; returns their numbers, or the first that
+    differs."""
     kinds = [stimuli(rules) for rules in config.modes]
     for mode, every in enumerate(kinds):
         for blocks in every.values():
@@ -133,8 +130,8 @@ def stood_by(
 def _on_verilator(
     config: HardwareConfig, mode: int, blocks: Transactions, text: str, top: str, folder: Path, latency: int
 ) -> Counterexample | None:
-    """The first block that a design, Verilated, converts otherwise than the model, if there is one."""
-    # delays mean nothing to a design that is given time to settle
+    """The first block that the Verilated design converts differently from the model, or None."""
+    # a design that has time to settle needs no delays
     rules, text = config.modes[mode], f"/*verilator timing_off*/\n{text}"
     try:
         if latency and not config.latency:
@@ -147,7 +144,7 @@ def _on_verilator(
                 f"Verilator cannot read it: {str(error).removeprefix('verilator_bin failed: ')}"
             ) from None
         raise
-    is_last = mode == len(config.modes) - 1  # mode numbers beyond the last are the last too
+    is_last = mode == len(config.modes) - 1  # mode numbers beyond the last mean the last
     numbers = range(mode, 1 << config.mode_bits if is_last else mode + 1)
     expected = golden(rules, blocks)
     try:
@@ -165,7 +162,8 @@ def _on_verilator(
 def _on_icarus(
     config: HardwareConfig, mode: int, blocks: Transactions, text: str, top: str, folder: Path, latency: int
 ) -> tuple[bool, Counterexample | None]:
-    """The same on Icarus, after whether it has results: none where it is missing, or cannot read the design."""
+    """Whether Icarus has results, which it has not if it is missing or cannot read the design; and the first block that
+    differs, or None."""
     rules = config.modes[mode]
     expected = golden(rules, blocks)
     ports = clocked_ports(rules) if latency and not config.latency else config.ports
@@ -183,7 +181,7 @@ def _on_icarus(
 def _first(
     config: HardwareConfig, mode: int, blocks: Transactions, expected: Transactions, actual: Transactions, folder: Path
 ) -> Counterexample | None:
-    """The first block on which two results differ, if there is one, written to a file for the regression."""
+    """The first block on which two results differ, written to a file for the regression; None if they are equal."""
     differs = expected.differ(actual)
     if not differs.any():
         return None
@@ -196,7 +194,7 @@ def _first(
 
 
 def disagreement(readers: Sequence[str], simulator: str, report: str) -> str:
-    """What there is to say where a proof holds as these readers have it, and a simulator shows something else."""
+    """The message for a proof that holds for these readers, although a simulator shows a difference."""
     subject = "both readers of Yosys read" if len(readers) > 1 else f"{readers[0]} reads"
     return (
         f"{subject} a converter that is right for every block, and {simulator} converts a block "
@@ -205,7 +203,7 @@ def disagreement(readers: Sequence[str], simulator: str, report: str) -> str:
 
 
 def save_blocks(path: Path, rules: BlockOperation, mode: int, blocks: Transactions) -> None:
-    """Blocks, arrays by the names of the ports, and their mode as a file for `mxcast test --vectors`."""
+    """Write blocks, as arrays by the names of their ports, and their mode to a file for `mxcast test --vectors`."""
     buffer = io.BytesIO()
     arrays: dict[str, Any] = {port.name: blocks[port.role] for port in rules.ports if port.direction == "input"}
     np.savez(buffer, **arrays, mode=mode)

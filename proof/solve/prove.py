@@ -1,4 +1,4 @@
-"""The proof of a written converter: questions asked, answers judged, everything kept beside the Verilog."""
+"""The proof of a Verilog file: ask the questions, judge the answers, and keep both next to the file."""
 
 from __future__ import annotations
 
@@ -41,24 +41,24 @@ class Proof:
     config: HardwareConfig
     verilog: Path
     sha256: str
-    """Digest of the file when it was read."""
+    """Digest of the file at the start of the proof."""
     arguments: list[Argument]
-    """One for each of Yosys' readers that reads the file, and for each text that it is to some tools."""
+    """One for each reader of Yosys that reads the file, and for each text that it is to some tools."""
     unread: dict[str, str]
-    """Readers that cannot read it, and what they say."""
+    """Readers that cannot read the file, with their messages."""
     objections: list[Objection]
-    """What is in the text that no proof can be trusted with."""
+    """Constructs in the text that no proof can be trusted with."""
     netlist: str | None
     solver: str
     version: str
     counterexample: Counterexample | None
     folder: Path
     handshake: str | None = None
-    """What was shown besides of valid and ready, where there are."""
+    """The result of the check of valid and ready, if the converter has them."""
     disagreement: str | None = None
-    """What a simulator shows although it is proved as both readers have it."""
+    """A difference in simulation, although the file is proved for both readers."""
     second_leg: str = ""
-    """The simulation of texts that one reader alone has proved, in words."""
+    """The simulation of texts that only one reader reads, in words."""
 
     @property
     def steps(self) -> list[Step]:
@@ -66,7 +66,7 @@ class Proof:
 
     @property
     def remark(self) -> str | None:
-        """Why it was not proved in parts although that was wanted, or why nothing was proved."""
+        """Why the file was not proved in parts, or not proved at all."""
         of_arguments = [text for argument in self.arguments for text in (argument.remark, argument.doubt)]
         return (
             "; ".join(dict.fromkeys(filter(None, [*of_arguments, *map(str, self.objections), self.disagreement])))
@@ -95,7 +95,7 @@ class Proof:
 
     @property
     def seconds(self) -> float:
-        """Of a processor, for all questions."""
+        """Processor time for all questions."""
         return round(sum(step.answer.seconds for step in self.steps), 2)
 
     def to_dict(self) -> dict:
@@ -139,27 +139,28 @@ def prove(
     force: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Proof:
-    """Prove that the emitted file, or the file ``rtl`` with the module ``name``, is what the configuration's numerics
-    say, for every block.
+    """Prove for every block that the emitted file, or the module ``name`` of the file ``rtl``, computes the numerics of
+    a configuration.
 
-    It is proved as each of Yosys' two readers has it, in parts that are put together (see `questions.provable`), or
-    with ``whole`` in one question. ``netlist`` is a target of `design.NETLISTS`: then what synthesis makes of the file
-    is proved, cells and all. A file with registers is proved as a whole where it is a pipeline of ``latency`` clock
-    cycles (see `pipeline.combinational`), which is that of the configuration where that has registers; valid and ready
-    are checked besides (see `handshake`). ``timeout``, in seconds, is that of each question. The questions, with the
-    outcome, stay in ``proof/`` beside the Verilog, and those of a file ``rtl`` in ``FILE-CONFIGURATION/proof/`` there.
-    ``progress`` is told what is done next.
+    The proof covers the file as each of the two readers of Yosys reads it. It is composed of parts (see
+    `questions.provable`); with ``whole``, or if the parts are wired otherwise, it is one question. With ``netlist``, a
+    target of `design.NETLISTS`, the synthesized netlist with its cells is proved. A file with registers must be a
+    pipeline of ``latency`` clock cycles (see `pipeline.combinational`), by default the latency of the configuration;
+    its valid and ready are checked too (see `handshake`). ``timeout`` limits each question, in seconds. The questions
+    and the outcome stay in ``proof/`` next to the Verilog, for a file ``rtl`` in ``FILE-CONFIGURATION/proof/`` there.
+    ``progress`` receives each next step in words.
 
-    A file ``rtl`` goes through a preprocessor first; where its text depends on macros by which tools make themselves
-    known, every text is proved. What no proof can be trusted with is an objection (see `gate`). A file that passes is
-    also simulated on some blocks, as simulators may read it otherwise than Yosys. A counterexample is a block that a
-    simulator shows to differ; where none does, the other reader is asked too, and the proof is UNKNOWN. A file whose
-    parts make no proof of the whole is asked as a whole. Raises `ToolMissing` where a tool is missing, `DesignError`
-    where no reader can read the file, ValueError where it has other ports.
+    A file ``rtl`` is preprocessed first; if its text depends on macros that identify tools, every text is proved. The
+    gate objects to constructs that no proof can be trusted with (see `gate`). A file that passes is also simulated on
+    some blocks, because simulators may read it differently from Yosys. A counterexample is a block that a simulator
+    confirms; if none does, the other reader is asked too, and the proof is UNKNOWN.
+
+    Raises `ToolMissing` if a tool is missing, `DesignError` if no reader can read the file, ValueError if it has other
+    ports.
     """
     version = solver_version(solver)
     is_asked_whole = provable(config).is_asked_whole
-    if not is_asked_whole and (whole or latency or netlist):  # refused before anything is written
+    if not is_asked_whole and (whole or latency or netlist):  # refused before any output
         raise ValueError(
             f"{config.formats} is proved in parts only, as it is emitted: not as a whole, netlist or pipeline"
         )
@@ -175,7 +176,7 @@ def prove(
         say("reading the Verilog")
         texts = readings([verilog], [verilog.parent])
     own = verilog.parent.parent if verilog.parent.name == "rtl" else verilog.parent
-    if rtl is not None:  # so that the proof of an emitted file in the same folder stays
+    if rtl is not None:  # keeps the proof of an emitted file in the same folder
         own /= f"{verilog.stem}-{config.config_id}"
     folder = own / "proof" / "-".join(filter(None, [verilog.stem, netlist, "whole" if whole else None]))
     latency = _latency(config, latency, netlist)
@@ -218,7 +219,7 @@ def prove(
 
 @dataclass
 class _Asker:
-    """Adds to a proof what is found about one text after the other."""
+    """Asks about one text after the other, and adds the results to a proof."""
 
     proof: Proof
     name: str
@@ -236,7 +237,7 @@ class _Asker:
     """The text as the first reader has it, without registers."""
 
     def ask(self, text: Reading) -> None:
-        """Ask about a text as each reader has it; what passes is simulated."""
+        """Ask about a text as each reader reads it; simulate it if it passes."""
         proof, unread = self.proof, {}
         folder, self.read = proof.folder / text.folder, None
         elaboration = elaborated(text.text, self.name)
@@ -278,7 +279,7 @@ class _Asker:
                 self.disagreement = disagreement(list(dict.fromkeys(read)), found.simulator, found.report)
             else:
                 self.counterexample = found
-        # said last: where one reader alone proves it and a simulator differs, a tool may be wrong and not the design
+        # added last: if only one reader reads the text and a simulator differs, the tool may be wrong, not the design
         proof.objections.extend(of_readers(unread, elaboration))
 
     def _stand_by(self, text: Reading, folder: Path) -> Counterexample | None:
@@ -311,7 +312,7 @@ class _Asker:
                 self.name,
                 self.proof.folder,
                 self.latency,
-                # of one block a latch may hold x for others, and an objection says more than x
+                # a latch may hold x for single blocks, and an objection says more than x
                 not (self.has_array_ports or written.latches or self.proof.objections),
             )
             argument.is_unshown = self.counterexample is None
@@ -324,7 +325,7 @@ class _Asker:
             self.say("looking for a block")
             self.counterexample = simulated(config, written.text, self.name, self.proof.folder, self.latency, False)
             if self.counterexample is None:
-                argument.doubt = f"no block is known that shows it, and it does not hold: {last.question.description}"
+                argument.doubt = f"no block is known that shows it, but it does not hold: {last.question.description}"
 
     def _without_registers(self, design: Design) -> Design:
         if not self.latency:
@@ -363,7 +364,7 @@ class _Asker:
 
 
 def _clear(folder: Path) -> None:
-    """Remove what an earlier proof has left; answers of solvers are kept elsewhere."""
+    """Remove the files of an earlier proof; answers of solvers are in the cache."""
     for path in folder.iterdir():
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -372,13 +373,13 @@ def _clear(folder: Path) -> None:
 
 
 def _latency(config: HardwareConfig, given: int, netlist: str | None) -> int:
-    """Clock cycles of the file, which the configuration says where it has registers."""
+    """Clock cycles of the file, by default the registers of the configuration."""
     if not config.latency:
         if given and config.alternatives:
-            raise ValueError("registered files are proved for one format and one scale rule")
+            raise ValueError("a file with registers must have one format and one scale rule to be proved")
         return given
     if given not in (0, config.latency):
-        raise ValueError(f"the configuration has {config.latency} registers on the way: latency must not be {given}")
+        raise ValueError(f"latency must be {config.latency}, the registers of the configuration, not {given}")
     if netlist:
-        raise ValueError("netlists are proved of converters without registers: leave out registered_after")
+        raise ValueError("a netlist must have no registers to be proved: leave out registered_after")
     return config.latency

@@ -1,6 +1,4 @@
-"""Blocks by simulators for a text that one of Yosys' readers alone can read: a mistake of that reader would else carry
-the whole proof.
-"""
+"""Simulations for a text that only one reader of Yosys can read, because the proof depends on that reader alone."""
 
 from __future__ import annotations
 
@@ -17,24 +15,24 @@ from ...sim.transactions import Transactions
 from ...spec import BlockOperation
 
 BLOCKS = 10_000
-"""Blocks of each kind of stimuli at most."""
+"""Blocks of each kind of stimuli, at most."""
 AT_ONCE = 1000
-"""Blocks that Icarus is given in a run."""
+"""Blocks in a run of Icarus."""
 SECONDS = 300
-"""For all runs of Icarus, which is slow on large designs."""
+"""Time for all runs of Icarus, which is slow on large designs."""
 NOT_ASKED = "ports of arrays, and blocks that are held for several edges, are not simulated there"
-"""Why it is not asked."""
+"""The reason why Icarus is not used."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SecondLeg:
-    """Blocks that simulators convert as the model does."""
+    """Numbers of blocks that simulators convert like the model."""
 
     kinds: tuple[str, ...]
     on_verilator: int
     on_icarus: int
     why_not_more: str = ""
-    """Why Icarus was given fewer, if it was."""
+    """Why Icarus simulated fewer blocks, if it did."""
 
     def __str__(self) -> str:
         icarus = f"{self.on_icarus:,} on Icarus"
@@ -44,7 +42,7 @@ class SecondLeg:
 
 
 def stimuli(rules: BlockOperation, seed: int = 0) -> dict[str, Transactions]:
-    """Blocks of each kind, `BLOCKS` at most, evenly chosen from all of it."""
+    """Blocks of each kind, evenly spaced, `BLOCKS` at most."""
 
     def few(blocks: Transactions) -> Transactions:
         return blocks.rows(np.linspace(0, len(blocks) - 1, min(BLOCKS, len(blocks))).astype(int))
@@ -59,11 +57,11 @@ def stimuli(rules: BlockOperation, seed: int = 0) -> dict[str, Transactions]:
 def on_icarus_in_turn(
     blocks: Iterable[Mapping[str, Transactions]], compare: Callable[[int, Transactions], str | None], why_not: str = ""
 ) -> tuple[int, str, str]:
-    """How many blocks Icarus converts as the model does, why not more, and what is wrong with the first that it
-    converts otherwise, empty if none is. The kinds of each mode take turns, `AT_ONCE` blocks each.
+    """The number of blocks that Icarus converts like the model, why there are not more, and a report about the first
+    block that differs, or an empty one. The kinds of each mode take turns, with `AT_ONCE` blocks each.
 
-    ``compare`` takes the number of a mode and blocks, and returns that report; None if Icarus gives no results.
-    ``why_not`` says why it is not asked at all.
+    ``compare`` returns the report for a mode number and blocks, or None if Icarus gives no results. ``why_not`` is the
+    reason not to use Icarus at all.
     """
     if why_not:
         return 0, why_not, ""

@@ -1,4 +1,4 @@
-"""SMT solvers from PyPI, each in a child process: a crash or a long time there is an answer here."""
+"""SMT solvers from PyPI, each in a child process, so that a crash or a time-out becomes an answer."""
 
 from __future__ import annotations
 
@@ -45,21 +45,20 @@ if result.strip() == "sat":
 """,
     ),
 }
-"""Solvers by name: their package, how to get it, and a program that answers a file of SMT-LIB, and says what the
-constants that are named after it are where the answer is ``sat``."""
+"""Solvers by name: the package, how to install it, and a program that prints the answer to a file of SMT-LIB and, for
+``sat``, the values of the constants named after the file."""
 
 LONGEST = 1_000_000
-"""Seconds that a solver may be given."""
+"""The largest timeout of a solver, in seconds."""
 
 VALUE = re.compile(r"\(\s*([A-Za-z_]\w*)\s+(#b[01]+|#x[0-9a-fA-F]+|true|false)\s*\)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What a solver says: ``sat``, ``unsat``, ``unknown`` or ``timeout``; with ``sat`` a number for each of the names
-    asked for.
+    """The answer of a solver: ``sat``, ``unsat``, ``unknown`` or ``timeout``; with ``sat`` a number for each name.
 
-    ``seconds`` are those of the processor, which other work on the machine does not change much.
+    ``seconds`` is processor time, which other work on the machine hardly changes.
     """
 
     result: str
@@ -68,7 +67,7 @@ class Answer:
 
 
 def solver_version(solver: str) -> str:
-    """Version of a solver's package. Raises ValueError for an unknown name, `ToolError` where it is missing."""
+    """Version of the package of a solver. Raises ValueError for an unknown name, `ToolMissing` if it is missing."""
     if solver not in SOLVERS:
         raise ValueError(unknown_name("solver", solver, SOLVERS))
     try:
@@ -80,9 +79,9 @@ def solver_version(solver: str) -> str:
 def solve(
     text: str, names: tuple[str, ...], *, solver: str = "bitwuzla", timeout: float = 900, force: bool = False
 ) -> Answer:
-    """Answer SMT-LIB ``text``, which asks nothing itself; with ``sat`` come the values of the constants ``names``.
+    """The answer to the SMT-LIB ``text``, without its last command; with ``sat`` the values of the constants ``names``.
 
-    Answers are kept by content, those that are some.
+    ``sat`` and ``unsat`` are cached by content.
     """
     if not 0 < timeout <= LONGEST:
         raise ValueError(f"a timeout is above 0 and at most {LONGEST:,} seconds, not {timeout:g}")
@@ -107,7 +106,7 @@ def solve(
 
 
 class NoAnswer(Exception):
-    """There is nothing to keep."""
+    """An answer that is not cached."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer.result)
@@ -115,13 +114,13 @@ class NoAnswer(Exception):
 
 
 def _used() -> float:
-    """Seconds of processor that children of this process have taken, those that have ended."""
+    """Processor time of the ended children of this process, in seconds."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def _ask(path: Path, text: str, names: tuple[str, ...], solver: str, timeout: float) -> tuple[str, dict[str, int]]:
-    """``sat`` and the values of ``names``; or ``unsat``, ``unknown`` or ``timeout``, and none."""
+    """``sat`` and the values of ``names``; or ``unsat``, ``unknown`` or ``timeout`` without values."""
     path.write_text(text)
     try:
         done = run(python(SOLVERS[solver][2], path.name, *names), cwd=path.parent, timeout=timeout)

@@ -1,8 +1,8 @@
-"""What a cast must do, as statements of SMT-LIB about numbers; nothing here computes a conversion.
+"""The specification of a cast, as statements of SMT-LIB about numbers; nothing here computes a conversion.
 
-Numbers are IEEE 754 binary64, in which the numbers of all formats and their midpoints are exact. A code is described by
-the numbers that reach it: those that are rounded to it or to a larger one. Notation of the texts below: ``x`` a code of
-the source, ``c`` a magnitude code of the destination with one more bit, ``q`` a magnitude, ``r`` random bits.
+Numbers are IEEE 754 binary64, in which the numbers of all formats and their midpoints are exact. A code is defined by
+the numbers that reach it: the numbers that are rounded to it or to a larger code. Notation: ``x`` is a code of the
+source, ``c`` a magnitude code of the destination with one more bit, ``q`` a magnitude, ``r`` random bits.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ ADDED: dict[CastRounding, Callable[[int, int], str]] = {
     CastRounding.RP: lambda more, width: bits(2, width),
     CastRounding.SR: lambda more, width: extended("r", more, width),
 }
-"""What is added below the last place, of ``more`` bits, before a magnitude is cut off; `CastRounding.RP` adds all of a
-step, and what would be on a code already is not taken to the next one."""
+"""The addend below the last place, of ``more`` bits, before a magnitude is cut off. `CastRounding.RP` adds a whole
+step, but a magnitude that is a code already is not rounded up."""
 
 IS_REACHED: dict[CastRounding, str] = {
     CastRounding.RNE: "(or (fp.lt {start} q) (and (fp.eq {start} q) (= ((_ extract 0 0) c) #b0)))",
@@ -50,7 +50,7 @@ OVERFLOWS: dict[CastOverflow, Callable[[CastRounding], tuple[bool, bool]]] = {
     CastOverflow.INF: lambda rounding: (True, True),
     CastOverflow.IEEE: lambda rounding: (rounding is not CastRounding.RTZ, True),
 }
-"""Does a number beyond the largest become Inf, and does Inf stay so?"""
+"""Does a number beyond the largest become Inf, and does Inf stay Inf?"""
 
 SIGNS: dict[EncodedZero, str] = {
     EncodedZero.SIGNED: "(source_negative x)",
@@ -61,20 +61,19 @@ SIGNS: dict[EncodedZero, str] = {
 """Has a result, whose magnitude is ``c``, a sign?"""
 
 NEGATIVES: dict[CastNegative, str] = {CastNegative.MAGNITUDE: "false", CastNegative.NAN: "(source_negative x)"}
-"""Is a number NaN for its sign, in a format without one?"""
+"""Does a negative number become NaN, in a format without signs?"""
 
 UNDERFLOWS: dict[CastUnderflow, str] = {
     CastUnderflow.SMALLEST: "false",
     CastUnderflow.NAN_ZERO: "(fp.isZero q)",
     CastUnderflow.NAN: "true",
 }
-"""Is a number NaN that is below the smallest, in a format without a zero?"""
+"""Does a number below the smallest become NaN, in a format without zero?"""
 
 
 class CastSpecification:
-    """The statements for a `Cast`: ``definitions`` are functions of SMT-LIB, of which ``is_cast`` says whether a code
-    is the result of another one.
-    """
+    """The statements for a `Cast`: the function ``is_cast`` of ``definitions`` states that a code is the result of a
+    code."""
 
     def __init__(self, rules: Cast) -> None:
         self.rules, self.source, self.to = rules, rules.source, rules.destination
@@ -131,7 +130,7 @@ class CastSpecification:
         )
 
     def _nan(self) -> str:
-        """Is ``p`` the code of NaN, or what stands for it?"""
+        """Is ``p`` the code of NaN, or its substitute?"""
         rules, to, source = self.rules, self.to, self.source
         w = self.magnitude_bits
 
@@ -169,10 +168,10 @@ class CastSpecification:
         }[rules.nan]
 
     def element_of(self, code: str, random: str | None, result: str) -> str:
-        """Is this the result of a code?"""
+        """The statement that ``result`` is the result of a code."""
         return f"(is_cast {code} {'' if random is None else f'{random} '}{result})"
 
     def element(self, words: Mapping[Role, str]) -> str:
-        """The same of a term for each port, by its role."""
+        """The statement that an element has its result, from a term for each port by its role."""
         roles = (Role.CODES, Role.NUMBERS) if self.rules.is_back else (Role.NUMBERS, Role.CODES)
         return self.element_of(words[roles[0]], words.get(Role.RANDOM), words[roles[1]])

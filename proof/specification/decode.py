@@ -1,9 +1,8 @@
-"""What a decoder must do, as statements of SMT-LIB about numbers; nothing here computes a conversion.
+"""The specification of a decoder, as statements of SMT-LIB about numbers; nothing here computes a conversion.
 
-Numbers are IEEE 754 binary64, in which every element, every factor and every product are exact. The roundings of
-IEEE 754 are those of SMT-LIB's theory of floating-point numbers; stochastic rounding is a range in which the product
-must be. Notation of the texts below: ``p`` a code, ``b`` a scale byte, ``r`` random bits, ``y`` a pattern of the
-destination.
+Numbers are IEEE 754 binary64, in which every element, every factor and every product are exact. SMT-LIB's theory of
+floating-point numbers defines the roundings of IEEE 754; stochastic rounding is a range that contains the product.
+Notation: ``p`` is a code, ``b`` a scale byte, ``r`` random bits, ``y`` a pattern of the destination.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ MODES: dict[DecodedRounding, str | None] = {
     DecodedRounding.RTZ: "RTZ",
     DecodedRounding.SR: None,
 }
-"""The rounding modes of IEEE 754; none where random bits decide."""
+"""The rounding modes of IEEE 754; None if random bits decide."""
 
 POWERS: dict[ScaleReading, tuple[int, bool]] = {
     ScaleReading.E8M0: (-127, False),
@@ -39,7 +38,7 @@ POWERS: dict[ScaleReading, tuple[int, bool]] = {
     ScaleReading.FIELD: (-127, False),
     ScaleReading.SIGNED: (0, True),
 }
-"""What is added to a byte to be the exponent of its factor, and whether the byte is in two's complement."""
+"""The addend that makes a byte the exponent of its factor, and whether the byte is in two's complement."""
 
 BYTES: dict[ScaleReading, dict[str, int]] = {
     ScaleReading.E8M0: {"nan": 255},
@@ -47,13 +46,12 @@ BYTES: dict[ScaleReading, dict[str, int]] = {
     ScaleReading.FIELD: {"zero": 0, "inf": 255},
     ScaleReading.SIGNED: {},
 }
-"""Bytes whose factor is no power of two."""
+"""Bytes whose factor is not a power of two."""
 
 
 class DecodeSpecification:
-    """The statements for a `Decode`: ``definitions`` are functions of SMT-LIB, of which ``decoded`` says whether a
-    pattern is the result of an element.
-    """
+    """The statements for a `Decode`: the function ``decoded`` of ``definitions`` states that a pattern is the result of
+    an element."""
 
     def __init__(self, rules: Decode) -> None:
         self.rules, self.source, self.to = rules, rules.block.element, rules.destination
@@ -80,7 +78,7 @@ class DecodeSpecification:
         yield f"(define-fun magnitude ((p (_ BitVec {e.bits}))) {DOUBLE} {value})"
 
     def _factor(self) -> Iterator[str]:
-        """What a scale byte stands for."""
+        """The factor of a scale byte."""
         reading, width = self.rules.scale_reading, self.ports[Role.SCALE].bits
         added, is_signed = POWERS[reading]
         yield f"; --- the factor, {reading}"
@@ -94,7 +92,7 @@ class DecodeSpecification:
         yield f"(define-fun factor ((b (_ BitVec {width}))) {DOUBLE} (fp #b0 {field} {bits(0, 52)}))"
 
     def _rounding(self) -> Iterator[str]:
-        """``rounds``: is ``c`` the magnitude that a product becomes which is no zero, Inf or NaN?"""
+        """``rounds``: is ``c`` the rounded magnitude of a product that is not zero, Inf or NaN?"""
         rules, to = self.rules, self.to
         width, mode = to.bits - 1, MODES[rules.rounding]
         yield f"; --- the rounding, {rules.rounding}"
@@ -117,7 +115,7 @@ class DecodeSpecification:
             rounded = f"((_ to_fp {sizes}) {mode} q)"
             number = f"((_ to_fp {sizes}) (concat #b0 c))"
             limit = double(Fraction(2) ** (to.emax + 1))
-            # toward zero nothing becomes Inf: what is beyond the largest number says the rule
+            # rounding toward zero never gives Inf: the rule decides beyond the largest number
             is_over = f"(or (fp.isInfinite {rounded}) (fp.leq {limit} q))"
             rounds = f"(ite {is_over} (= c {beyond}) (and (fp.eq {rounded} {number}) (not (fp.isNaN {number}))))"
         if rules.subnormals is Subnormals.FLUSH:
@@ -165,5 +163,5 @@ class DecodeSpecification:
         return f"(decoded {code} {byte} {'' if random is None else f'{random} '}{number})"
 
     def element(self, words: Mapping[Role, str]) -> str:
-        """The same of a term for each port, by its role."""
+        """The statement that an element has its result, from a term for each port by its role."""
         return self.element_of(words[Role.CODES], words[Role.SCALE], words.get(Role.RANDOM), words[Role.NUMBERS])

@@ -1,15 +1,14 @@
-"""What a converter must do, as statements of SMT-LIB about numbers; nothing here computes a conversion.
+"""The specification of an encoder, as statements of SMT-LIB about numbers; nothing here computes a conversion.
 
 Numbers are IEEE 754 binary64, in which every source number, every element, every midpoint of two elements and their
-multiples by a scale are exact. A scale byte is described by an inequality ("the smallest byte whose 2**X reaches the
-largest magnitude"), a code by the numbers that it stands for ("no other code is nearer"), so that the statements hold
-for one byte and one code. Notation of the texts below: ``x`` a source pattern, ``b`` a scale byte, ``p`` a code, ``c``
-its magnitude, ``r`` random bits.
+multiples by a scale are exact. An inequality defines a scale byte ("the smallest byte whose 2**X reaches the largest
+magnitude"), and a range of numbers defines a code ("no other code is nearer"), so that the statements hold for one byte
+and one code. Notation: ``x`` is a source pattern, ``b`` a scale byte, ``p`` a code, ``c`` its magnitude, ``r`` random
+bits.
 
-Some rules are arithmetic by definition and are stated as that arithmetic: `ScaleRule.RCEIL` and
-`ScaleRule.LINEAR_NEAREST` multiply in binary32, and
-`ScaleRule.POW2_CEIL`, `ScaleRule.EVEN` and `ScaleRule.EVEN1` read an FP32 subnormal as a number of the binade below the
-normal ones.
+Rules that are arithmetic by definition are stated as that arithmetic: `ScaleRule.RCEIL` and `ScaleRule.LINEAR_NEAREST`
+multiply in binary32; `ScaleRule.POW2_CEIL`, `ScaleRule.EVEN` and `ScaleRule.EVEN1` read an FP32 subnormal as a number
+of the binade below the normal numbers.
 """
 
 from __future__ import annotations
@@ -64,8 +63,8 @@ def extended(vector: str, width: int, to: int) -> str:
 
 
 def root_of_two_times(value: Fraction | int) -> Fraction:
-    """The largest number of 24 significant bits below sqrt(2) * value, of a value of at least 1. A number of at most 24
-    bits, which those of the sources are, is not above it exactly where it is below the root, which is irrational.
+    """The largest number of 24 significant bits below sqrt(2) * value, for a value of at least 1. The root is
+    irrational, so a source number, which has at most 24 bits, is below the root exactly if it is not above the result.
     """
     square, first = 2 * Fraction(value) ** 2, Fraction(1)
     while (2 * first) ** 2 < square:
@@ -89,7 +88,7 @@ LIMITS: dict[ScaleRule, Callable[[NumberFormat], tuple[bool, Fraction]]] = {
     ScaleRule.LINEAR_NEAREST: lambda e: (True, Fraction(3, 2)),
     ScaleRule.MIDMAX: lambda e: (False, (e.max_value + Fraction(2) ** (e.emax + 1)) / 2),
 }
-"""Up to what multiple of its scale the largest magnitude may be, and whether it must be below it."""
+"""The limit of the largest magnitude as a multiple of its scale, and whether the magnitude must be below it."""
 
 READS: dict[ScaleRule, str] = {
     ScaleRule.FLOOR: "magnitude",
@@ -103,9 +102,9 @@ READS: dict[ScaleRule, str] = {
     ScaleRule.LINEAR_NEAREST: "raised product",
     ScaleRule.MIDMAX: "magnitude",
 }
-"""The number that a rule compares: the largest magnitude; its FP32 product with the reciprocal of the largest element,
-or the same with everything between 2**-127 and 2**-126 raised to 2**-126 ("raised product"); or the magnitude that its
-exponent field and fraction have as those of a normal number, which an FP32 subnormal is not."""
+"""The number that a rule compares: the largest magnitude; its FP32 product with the reciprocal of the largest element;
+that product with everything between 2**-127 and 2**-126 raised to 2**-126 ("raised product"); or the magnitude with
+exponent field and fraction read as a normal number ("field"), which differs for FP32 subnormals."""
 
 ADDED: dict[Rounding, Callable[[int, int], str]] = {
     Rounding.RTZ: lambda n, width: bits(0, width),
@@ -114,7 +113,7 @@ ADDED: dict[Rounding, Callable[[int, int], str]] = {
         (Rounding.RNE, Rounding.RNA, Rounding.GUARD_HALF_UP, Rounding.RNZ), lambda n, width: bits(1, width)
     ),
 }
-"""What is added below the last place before a magnitude is cut off: ``n`` bits of a number of ``width``."""
+"""The addend below the last place, of ``n`` bits, before a magnitude of ``width`` bits is cut off."""
 
 SIGNS: dict[EncodedZero, Callable[[int], str]] = {
     EncodedZero.SIGNED: lambda width: "s",
@@ -122,7 +121,7 @@ SIGNS: dict[EncodedZero, Callable[[int], str]] = {
     EncodedZero.TAKEN_POSITIVE: lambda width: "s",
     EncodedZero.TAKEN_NEGATIVE: lambda width: "s",
 }
-"""When the code of a magnitude ``c`` of ``width`` bits, of a number that is negative if ``s``, has its sign bit set."""
+"""When the code of a magnitude ``c`` of ``width`` bits has its sign bit set; ``s``: the number is negative."""
 
 ZEROS: dict[EncodedZero, str] = {
     EncodedZero.SIGNED: "{sign}",
@@ -130,7 +129,7 @@ ZEROS: dict[EncodedZero, str] = {
     EncodedZero.TAKEN_POSITIVE: "(and {sign} (not {is_zero}))",
     EncodedZero.TAKEN_NEGATIVE: "(or {sign} {is_zero})",
 }
-"""When a source number is taken for a negative one."""
+"""When a source number counts as negative."""
 
 FLAGS: dict[Specials, tuple[str, ...]] = {
     Specials.NAN_BLOCK: ("nan",),
@@ -188,13 +187,13 @@ class Specification:
         number = f"(fp.abs ({TO_DOUBLE} RNE ({binary})))"
         if self.numerics.input_subnormals is Subnormals.FLUSH and s is not FP16:
             number = f"(ite {subnormal} (_ +zero 11 53) {number})"
-        if self.numerics.specials is Specials.DROP:  # left-out inputs read as numbers of the binade above all of FP32
+        if self.numerics.specials is Specials.DROP:  # special inputs read as numbers above FP32
             beyond = f"(fp #b0 {bits(DOUBLE_BIAS + FP32.bias + 1, 11)} {shifted('(fraction x)', mantissa, 52)})"
             number = f"(ite (special x) {beyond} {number})"
         yield f"(define-fun magnitude ((x (_ BitVec {s.bits}))) {DOUBLE} {number})"
 
     def is_zero(self) -> str:
-        """Is a pattern zero, when subnormal inputs are what they are taken for?"""
+        """Is a pattern zero, after subnormal inputs are flushed if the rules say so?"""
         s = self.source
         if self.numerics.input_subnormals is Subnormals.FLUSH and s is not FP16:
             return f"(= (field x) {bits(0, s.exp_bits)})"
@@ -231,7 +230,7 @@ class Specification:
             f"{number} (fp.mul RNE (power b) {double(limit)})))"
         )
         yield f"""(define-fun scale_of ((x (_ BitVec {s.bits})) (b (_ BitVec {w}))) Bool
-  ; the byte of a block whose largest magnitude is that of x
+  ; the byte of a block in which x has the largest magnitude
   (and (bvule b {most})
     (or (covers x b) (= b {most}))
     (or (= b {zero}) (not (covers x (bvsub b {one}))))))"""
@@ -321,9 +320,8 @@ class Specification:
         yield f"(define-fun rounds {head} {rounds})"
 
     def _element(self) -> Iterator[str]:
-        """``element``: is ``p`` the code of ``x`` under the byte ``b`` of its block, which has no special element but
-        where the rules let it?
-        """
+        """``element``: is ``p`` the code of ``x`` under the byte ``b`` of a block without special elements that decide
+        the codes of the others?"""
         n, s, w = self.numerics, self.source, self.magnitude_bits
         random = f" (r (_ BitVec {self.random_bits}))" if self.random_bits else ""
         passed = " r" if random else ""
@@ -356,11 +354,11 @@ class Specification:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What lanes are told of their block beside its scale."""
+        """Flags of a block that each lane receives with the scale."""
         return FLAGS[self.numerics.specials]
 
     def flag(self, name: str, lanes: Collection[str]) -> str:
-        """When a flag must be set."""
+        """The condition of a flag."""
         some_nan = f"(or {' '.join(f'(is_nan {x})' for x in lanes)})"
         some_inf = f"(or {' '.join(f'(is_inf {x})' for x in lanes)})"
         if self.numerics.specials is Specials.NAN_BLOCK:
@@ -368,11 +366,11 @@ class Specification:
         return some_nan if name == "nan" else f"(and {some_inf} (not {some_nan}))"
 
     def counts(self, x: str) -> str:
-        """Does an element of a block count when its largest magnitude is sought?"""
+        """Does an element count for the largest magnitude of its block?"""
         return f"(not (special {x}))"
 
     def block_scale(self, lanes: Collection[str], largest: str, byte: str) -> str:
-        """Is this the scale byte of a block? ``largest`` is a pattern of which `is_largest` holds."""
+        """Is this the scale byte of a block? ``largest`` is a pattern for which `is_largest` holds."""
         finite = f"(scale_of {largest} {byte})"
         nan, infinite = bits(self.nan_byte, self.scale.bits), bits(self.scale.max_code, self.scale.bits)
         if_nan, if_inf = (
@@ -386,9 +384,8 @@ class Specification:
         }[self.numerics.specials]
 
     def is_largest(self, lanes: Collection[str], largest: str) -> str:
-        """Is ``largest`` a pattern of the largest magnitude of a block: no element that counts is larger, and it is one
-        of them, or zero where none counts?
-        """
+        """Is ``largest`` a pattern of the largest magnitude of a block: one of the elements that count, none of which
+        is larger, or zero if no element counts?"""
         none_larger = " ".join(f"(=> {self.counts(x)} (fp.leq (magnitude {x}) (magnitude {largest})))" for x in lanes)
         some = " ".join(f"(and {self.counts(x)} (= {x} {largest}))" for x in lanes)
         none = " ".join(f"(not {self.counts(x)})" for x in lanes)
@@ -409,8 +406,8 @@ class Specification:
         return plain
 
     def may_meet(self, x: str, largest: str, byte: str, flags: dict[str, str]) -> str:
-        """Can an element meet this byte and these flags, in a block whose `largest` is this pattern? It is what
-        `is_largest`, `block_scale` and `flag` say of every element of a block."""
+        """Can an element meet this byte and these flags in a block with this pattern as its ``largest``? The statements
+        `is_largest`, `block_scale` and `flag` imply it for every element of a block."""
         most = bits(self.scale.max_code, self.scale.bits)
         not_larger = f"(=> {self.counts(x)} (fp.leq (magnitude {x}) (magnitude {largest})))"
         plain = f"(and {self.counts(largest)} {not_larger} (scale_of {largest} {byte}))"

@@ -1,6 +1,6 @@
-"""Mutants of the specification: each says something else of some block, so for a right design each must be refuted.
+"""Mutants of the specification: each is wrong for some block, so the proof of a right design must refute each.
 
-That a proof passes says little unless statements that are nearly right fail.
+A proof that passes means little unless nearly right specifications fail.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from .encode import Specification, bits, double
 
 @dataclass(frozen=True, kw_only=True)
 class SpecificationMutant:
-    """A function of the specification with a mutant: its body, in which ``{right}`` is the function without it."""
+    """A faulty function of the specification; in its body ``{right}`` is the right function."""
 
     description: str
     function: str
     body: Callable[[Any], str]
-    """Of the specification."""
+    """The body, from the specification."""
     applies: Callable[[Any], bool] = lambda numerics: True
-    """Of the operation."""
+    """Whether the mutant is wrong for an operation."""
 
 
 def _nudged(factor: Fraction) -> Callable[[Specification], str]:
@@ -54,7 +54,7 @@ def _nudged(factor: Fraction) -> Callable[[Specification], str]:
 
 
 def _cut(s: Specification) -> str:
-    """Nothing below the guard bit of the top binade is looked at."""
+    """Bits below the guard bit of the top binade are ignored."""
     guard = Fraction(2) ** (s.element.emax - s.element.fraction_bits - 1)
     return (
         f"({{right}} (fp.mul RNE (fp.roundToIntegral RTZ (fp.mul RNE q {double(1 / guard)})) {double(guard)}) "
@@ -147,7 +147,7 @@ ENCODE_MUTANTS: dict[str, SpecificationMutant] = {
         body=lambda s: f"(and (bvugt b {bits(0, s.scale.bits)}) ({{right}} x (bvsub b {bits(1, s.scale.bits)})))",
     ),
     "limit": SpecificationMutant(
-        description="the scale is that of the next larger magnitude",
+        description="the scale belongs to the next larger magnitude",
         function="covers",
         body=lambda s: f"({{right}} (bvadd x {bits(1, s.source.bits)}) b)",
     ),
@@ -179,7 +179,7 @@ def _overflows(rules: Decode) -> bool:
 
 
 LOWEST, HIGHEST = -127, 127
-"""Exponents that factors of every reading of a scale byte have, but for those of `ScaleReading.FIELD`."""
+"""Exponents that every reading of a scale byte has, except `ScaleReading.FIELD`."""
 
 DECODE_MUTANTS: dict[str, SpecificationMutant] = {
     "scale": SpecificationMutant(
@@ -235,7 +235,7 @@ DECODE_MUTANTS: dict[str, SpecificationMutant] = {
         applies=lambda n: n.rounding is DecodedRounding.RNE and _is_inexact(n),
     ),
     "overflow": SpecificationMutant(
-        description="what is beyond the largest number becomes something else",
+        description="numbers beyond the largest become another code",
         function="rounds",
         body=lambda s: _swapped(s, bits(s.to.inf_field, s.to.bits - 1), bits(s.to.max_code, s.to.bits - 1)),
         applies=_overflows,
@@ -269,7 +269,7 @@ CAST_MUTANTS: dict[str, SpecificationMutant] = {
         description="NaN is not noticed",
         function="source_nan",
         body=lambda s: "(and false ({right} x))",
-        # a NaN that is read as a number is too large, which is NaN again where there is no Inf
+        # a NaN that is read as a number overflows, which gives NaN in a format without Inf
         applies=lambda n: (
             n.source.nan_code is not None
             and not (OVERFLOWS[n.overflow](n.rounding)[0] and n.destination.inf_code is None and not n.is_back)
@@ -311,7 +311,7 @@ MUTANTS: dict[str, dict[str, SpecificationMutant]] = {
     "two_level_decode": {},
     "hadamard": {},
 }
-"""By the name of the operation. Planted bugs of NVFP4 are in the Verilog alone."""
+"""By the name of the operation. Bugs of NVFP4 are planted in the Verilog only."""
 
 
 def mutated(specification: Any, mutant: SpecificationMutant) -> Any:
@@ -331,7 +331,7 @@ def mutated(specification: Any, mutant: SpecificationMutant) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Refutation:
-    """What became of a mutant: the question whose answer shows it, None where no answer does."""
+    """A mutant, and the question whose answer refutes it, or None if no answer does."""
 
     mutant: str
     description: str
@@ -342,9 +342,7 @@ class Refutation:
 
 
 def refute(config: HardwareConfig, folder: Path, *, timeout: float = 300) -> list[Refutation]:
-    """Ask the questions of a proof with each mutant that applies, for the emitted Verilog; ``folder`` is for Yosys'
-    files.
-    """
+    """Ask the questions of a proof of the emitted Verilog with each mutant that applies; Yosys works in ``folder``."""
     if not MUTANTS[config.numerics.name]:
         return []
     with claimed(folder):

@@ -1,11 +1,12 @@
-"""What a converter to NVFP4 must do, as statements of SMT-LIB about its steps; nothing here computes a conversion.
+"""The specification of a converter to NVFP4, as statements of SMT-LIB about its steps; nothing here computes a
+conversion.
 
-Products of two binary32 numbers are exact in binary64, and their rounding to binary32 is the one that SMT-LIB defines.
-Both roundings to codes are casts (`CastSpecification`). A reciprocal is described by its product with the divisor.
+Products of two binary32 numbers are exact in binary64, and SMT-LIB defines their rounding to binary32. Both roundings
+to codes are casts (`CastSpecification`). A reciprocal is defined by its product with the divisor.
 
-Significands are multiplied by a function ``times``, of which a statement may know no more than `facts`: what holds of
-every such function holds of the product, and a solver need not multiply. Notation of the texts below: ``b`` the largest
-magnitude of a block, ``k`` and ``d`` the constants of the tensor, all as patterns.
+The function ``times`` multiplies significands. A statement may assume only `facts` about it: a statement that holds for
+every such function holds for the product, so the solver need not multiply. Notation: ``b`` is the largest magnitude of
+a block, ``k`` and ``d`` are the constants of the tensor, all as patterns.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ SIGNIFICAND = FP32.man_bits + 1
 EXPONENT = FP32.exp_bits + 1
 """Bits of the exponent of a factor."""
 HALF_PLACE = 1 << SIGNIFICAND + 1
-"""Half a last place of a product of two significands that has all of its bits, in quarters."""
+"""Half a last place of a full product of two significands, in quarters."""
 SMALLEST_D, LARGEST_D = Fraction(2) ** -128, Fraction(2) ** 116 * 25 / 16
-"""In the orders te and paper d is 1 / S, and S is from 2688 / max to max: so d is within these."""
+"""Bounds of d in the orders te and paper: d is 1 / S, and S is from 2688 / max to max."""
 LOWEST_COMPANION = int(E4M3.max_value * LARGEST_D * Fraction(2) ** (FP32.emin + 1 + FP32.man_bits))
-"""A factor in the lowest binade has a companion up to this: d and the scale have a largest product."""
+"""Bound of the companion of a factor in the lowest binade, from the largest product of d and a scale."""
 
 
 @dataclass(frozen=True)
 class Boundary:
-    """Where E2M1 goes to the next code: at ``quarters / 4 * 2**exponent``, from 1 to 2 in quarters."""
+    """A boundary between two codes of E2M1, ``quarters / 4 * 2**exponent``, whose significand is from 1 to 2."""
 
     quarters: int
     exponent: int
     is_beyond: bool
-    """Whether a number must be beyond it: a tie goes to the even code."""
+    """Whether only numbers beyond it take the next code: a tie goes to the even code."""
 
     @property
     def value(self) -> Fraction:
@@ -45,12 +46,13 @@ class Boundary:
 
     @property
     def limit(self) -> Fraction:
-        """What an exact number must be beyond, or reach, for its rounding to binary32 to do the same here."""
+        """The limit for an exact number: it is beyond this, or reaches it, if its rounding to binary32 does the same
+        with the boundary."""
         half_place = Fraction(2) ** (self.exponent - SIGNIFICAND)
         return self.value + half_place if self.is_beyond else self.value - half_place
 
     def passes(self, number: str) -> str:
-        """Does a number that is not rounded yet pass it?"""
+        """Does an exact number pass the limit?"""
         return f"({'fp.gt' if self.is_beyond else 'fp.geq'} {number} {double(self.limit)})"
 
 
@@ -63,12 +65,12 @@ def _boundaries(element: NumberFormat) -> Iterator[Boundary]:
 
 
 BOUNDARIES = tuple(_boundaries(E2M1))
-"""In front of the codes 1 to 7."""
+"""The boundaries below the codes 1 to 7."""
 
 MAGNITUDE_OF_P = "((_ extract 2 0) p)"
 
 MARKS = dict(sorted((boundary.quarters, boundary.is_beyond) for boundary in BOUNDARIES))
-"""Their places within a binade, with `Boundary.is_beyond`."""
+"""`Boundary.is_beyond` by the place of a boundary within its binade, in quarters."""
 
 
 def signed(value: int, width: int) -> str:
@@ -82,12 +84,12 @@ def widened(vector: str, width: int, to: int) -> str:
 
 
 def total(claims: list[str]) -> str:
-    """How many of at most seven statements hold."""
+    """The number of statements that hold, of at most seven."""
     return f"(bvadd {' '.join(f'(ite {claim} #b001 #b000)' for claim in claims)})"
 
 
 def times(size: int, is_free: bool) -> str:
-    """The multiplication of two significands, the first of ``size`` bits; or a function that may be any."""
+    """The function ``times``: the multiplication of two significands, the first of ``size`` bits; or any function."""
     word = f"(_ BitVec {size + SIGNIFICAND})"
     if is_free:
         return f"(declare-fun times ({word} {word}) {word})\n"
@@ -95,7 +97,7 @@ def times(size: int, is_free: bool) -> str:
 
 
 def facts(a: str, b: str, product: str, size: int) -> str:
-    """What statements know of a product of two significands, the first of ``size`` bits."""
+    """The assumptions about a product of two significands, the first of ``size`` bits."""
     width = size + SIGNIFICAND
     zero = bits(0, width)
     least, first, second = (bits(1 << shift, width) for shift in (width - 2, size - 1, SIGNIFICAND - 1))
@@ -107,24 +109,22 @@ def facts(a: str, b: str, product: str, size: int) -> str:
 
 
 def rounded(name: str, exact: str) -> str:
-    """``name``, the pattern in binary32 of a number of binary64 that is not negative, rounded."""
+    """Define ``name`` as the pattern of a number of binary64, which is not negative, rounded to binary32."""
     return f"(declare-const {name} (_ BitVec 32))\n(assert (= ((_ to_fp 8 24) {name}) ((_ to_fp 8 24) RNE {exact})))\n"
 
 
 def cast_to(format: FloatFormat) -> str:
-    """``is_cast``: is a code that of a number of binary32, to nearest even and saturating?"""
+    """``is_cast``: is a code the result of a number of binary32, rounded to nearest even and saturated?"""
     return CastSpecification(casting(format.name, "ocp", source="fp32")).definitions
 
 
 class Nvfp4Specification:
-    """The statements for a `Nvfp4Encode` in the orders ``te`` and ``paper``: terms, and texts that define constants
-    of SMT-LIB.
-    """
+    """The statements for a `Nvfp4Encode` in the orders ``te`` and ``paper``: terms, and texts that define constants."""
 
     factor_flags: tuple[str, ...] = ()
-    """What is said of a factor that may be no normal number."""
+    """Flags of a factor that is not a normal number."""
     flags: tuple[str, ...] = ()
-    """What lanes are told of it."""
+    """Flags that lanes receive."""
 
     def __init__(self, rules: Nvfp4Encode) -> None:
         self.rules, self.source = rules, rules.source
@@ -134,7 +134,7 @@ class Nvfp4Specification:
     # The largest magnitude.
 
     def is_largest(self, lanes: Collection[str], b: str) -> str:
-        """Is it the largest of these magnitudes? NaN is left out."""
+        """Is ``b`` the largest of these magnitudes? NaN does not count."""
         infinity = bits(self.inf, self.magnitude_bits)
         counted = {x: f"(bvule {x} {infinity})" for x in lanes}
         none_larger = " ".join(f"(=> {counts} (bvuge {b} {x}))" for x, counts in counted.items())
@@ -145,12 +145,13 @@ class Nvfp4Specification:
     # Numbers and products.
 
     def number(self, name: str, magnitude: str, width: int) -> str:
-        """``name``, the pattern in binary64 of a magnitude of ``width`` bits, whose exponent has those of binary32."""
+        """Define ``name`` as the pattern in binary64 of a magnitude of ``width`` bits with the exponent field of
+        binary32."""
         wide = shifted(f"(concat #b0 {magnitude})", width + 1, FP32.bits)
         return self._pattern(name, f"({TO_DOUBLE} RNE ((_ to_fp 8 24) {wide}))")
 
     def small(self, name: str, code: str) -> str:
-        """The same of a magnitude code of E4M3."""
+        """Define ``name`` as the pattern in binary64 of a magnitude code of E4M3."""
         field, low, man = f"((_ extract 6 {E4M3.man_bits}) {code})", f"((_ extract {E4M3.man_bits - 1} 0) {code})", 52
         normal = f"(fp #b0 (bvadd {extended(field, 4, 11)} {bits(DOUBLE_BIAS - E4M3.bias, 11)}) {shifted(low, 3, man)})"
         unit = double(E4M3.decode(1).magnitude)
@@ -163,16 +164,16 @@ class Nvfp4Specification:
 
     @staticmethod
     def significand(name: str, size: int) -> str:
-        """The first bits of a number of `number`; none is set where it is zero."""
+        """The first bits of a number that `number` defined, all 0 for zero."""
         return f"(ite (= {name} {bits(0, 64)}) {bits(0, size)} (concat #b1 ((_ extract 51 {53 - size}) {name})))"
 
     @staticmethod
     def field(name: str) -> str:
-        """The exponent field of a number of `number`."""
+        """The exponent field of a number that `number` defined."""
         return f"((_ extract 62 52) {name})"
 
     def product(self, name: str, a: str, b: str, size: int) -> str:
-        """``name``, the exact product of two numbers, of which the first has a significand of ``size`` bits."""
+        """Define ``name`` as the exact product of two numbers, the first with a significand of ``size`` bits."""
         width = size + SIGNIFICAND
         one, other = self.significand(a, size), self.significand(b, SIGNIFICAND)
         exponent = f"(bvsub (bvadd {self.field(a)} {self.field(b)}) {bits(DOUBLE_BIAS + width - 2, 11)})"
@@ -188,8 +189,8 @@ class Nvfp4Specification:
     # The scale.
 
     def sixth(self, name: str, b: str) -> str:
-        """``name``, of a sixth of the finite number ``b`` in binary32: ``b`` is between 6 times the middles between it
-        and its neighbours."""
+        """Define ``name`` as a sixth of the finite number ``b`` in binary32: ``b`` is between 6 times the middles
+        between the sixth and its neighbours."""
         least, one = bits(0, 31), bits(1, 31)
         text = "(declare-const sixth (_ BitVec 31))\n(assert (bvult sixth (_ bv2139095039 31)))\n"
         numbers = {"sixth": "sixth", "before": f"(ite (= sixth {least}) {least} (bvsub sixth {one}))"}
@@ -220,7 +221,7 @@ class Nvfp4Specification:
         return f"(and (bvuge {k} {bits(1 << FP32.man_bits, 32)}) (bvule {k} {bits(FP32.max_code, 32)}))"
 
     def scale(self, b: str, k: str, byte: str) -> tuple[str, str]:
-        """A text, and the statement that a byte is the scale of a block."""
+        """Definitions, and the statement that a byte is the scale of a block."""
         infinite = f"(= {b} {bits(self.inf, self.magnitude_bits)})"
         finite = f"(ite {infinite} {bits(0, self.magnitude_bits)} {b})"
         largest = self.number("b64", finite, self.magnitude_bits)
@@ -231,7 +232,7 @@ class Nvfp4Specification:
         text = largest + constant + self.product("exact", of, "k64", self.scaled_size) + rounded("t", "exact")
         return text, f"(ite {infinite} (= {byte} {bits(E4M3.max_code, 8)}) (is_cast t {byte}))"
 
-    # What numbers are scaled with.
+    # The factor of the numbers.
 
     def is_constant_of_elements(self, d: str) -> str:
         """Is this a constant d?"""
@@ -244,24 +245,25 @@ class Nvfp4Specification:
         return f"(and {self.is_constant_of_scale(k)} {self.is_constant_of_elements(d)})"
 
     def divisor(self, scale: str, d: str) -> str:
-        """``v64``, of s * d in binary32."""
+        """Define ``v64`` as s * d, rounded to binary32."""
         numbers = self.small("s64", f"((_ extract 6 0) {scale})") + self.number("d64", f"((_ extract 30 0) {d})", 31)
         exact = self.product("exact", "s64", "d64", E4M3.man_bits + 1)
         return numbers + exact + rounded("v", "exact") + self.number("v64", "((_ extract 30 0) v)", 31)
 
     @staticmethod
     def is_in_limits(v: str) -> str:
-        """Is a divisor not larger than the largest scale times the largest d? Its reciprocal is no subnormal number."""
+        """Is a divisor at most the largest scale times the largest d? Then its reciprocal is a normal number."""
         return f"(fp.leq ({TO_DOUBLE} {v}) {double(E4M3.max_value * LARGEST_D)})"
 
     @staticmethod
     def has_reciprocal(v: str) -> str:
-        """Is its reciprocal a number of binary32? Otherwise the factor is the largest one."""
+        """Is the reciprocal of a divisor a number of binary32? Otherwise the factor is the largest number."""
         return f"(fp.gt ({TO_DOUBLE} {v}) {double(SMALLEST_D)})"
 
     @staticmethod
     def is_factor(n: str, w: str) -> str:
-        """What statements about elements know of a factor: an exponent, and the first bits of its companion."""
+        """The assumption of statements about elements on the exponent ``n`` of a factor and the first bits ``w`` of its
+        companion."""
         highest, lowest, most = signed(FP32.emax, 9), signed(FP32.emin, 9), bits(LOWEST_COMPANION, 25)
         return f"(and (bvsle {n} {highest}) (or (bvsgt {n} {lowest}) (and (= {n} {lowest}) (bvule {w} {most}))))"
 
@@ -271,25 +273,25 @@ class Nvfp4Specification:
         return f"(and (bvsge {n} {signed(FP32.emin, 9)}) (bvsle {n} {signed(FP32.emax, 9)}))"
 
     def is_byte(self, scale: str) -> str:
-        """Is this the code of a scale that is no NaN?"""
+        """Is this the code of a scale other than NaN?"""
         return f"(bvule {scale} {bits(E4M3.max_code, 8)})"
 
     # Elements.
 
     def unless_special(self, claim: str) -> str:
-        """A claim about a factor, unless a flag says that it is no normal number."""
+        """A claim about a factor, unless a flag is set because it is not a normal number."""
         return claim
 
     def is_row(self, of_factor: str, row: Sequence[str], scale: str) -> str:
-        """Is this the row of a scale, given the claim that it is that of a factor: or what flags say?"""
+        """Is this the row of a scale, given the claim ``of_factor`` for a normal factor?"""
         return of_factor
 
     def can_enter(self, x: str) -> str:
-        """Can a number be under the factor that the flags tell?"""
+        """Can a number meet a factor with these flags?"""
         return "true"
 
     def rounding(self) -> str:
-        """A text that `is_code` needs."""
+        """Definitions for `is_code`."""
         count = self.rules.random_bits
         return definitions(count) + places(count, MAGNITUDE_OF_P) if count else ""
 
@@ -300,7 +302,7 @@ class Nvfp4Specification:
         return f"(= {MAGNITUDE_OF_P} {total([boundary.passes('exact') for boundary in BOUNDARIES])})"
 
     def specials(self, x: str, p: str, finite: str) -> str:
-        """Is ``p`` the code of ``x``, given what must hold where that is finite?"""
+        """Is ``p`` the code of ``x``, given the statement ``finite`` for finite numbers?"""
         top = self.magnitude_bits
         magnitude, sign = f"((_ extract {top - 1} 0) {x})", f"((_ extract {top} {top}) {x})"
         largest, infinity = bits(E2M1.max_code, 3), bits(self.inf, top)

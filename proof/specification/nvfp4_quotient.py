@@ -1,8 +1,9 @@
-"""What a converter to NVFP4 must do in the orders ``ao`` and ``ao_single``, which divide where the others multiply.
+"""The specification of a converter to NVFP4 in the orders ``ao`` and ``ao_single``, which divide where the others
+multiply.
 
-Notation as in `nvfp4_specification`; ``k`` and ``d`` may be 0, Inf and NaN. A quotient ``q`` that becomes a scale
-is ``(digits + rest / V) / 16 * 2**E``: its first digits, and what the divisor V leaves. A quotient that numbers are
-multiplied with is described by the products of the divisor with the middles around it.
+Notation as in `specification.nvfp4`; ``k`` and ``d`` may be 0, Inf and NaN. The quotient that becomes a scale is
+``(digits + rest / V) / 16 * 2**E``: its first digits, and the rest of the division by V. The quotient that scales
+numbers is defined by the products of the divisor with the middles around it.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ DIGITS = E4M3.man_bits + 2
 POWER = 12
 """Bits of the exponent E of a quotient."""
 SMALLEST_D = Fraction(21, 16) / 2**117
-"""In these orders d is 1 / k, and k at most max / 2688: so d is not below this, unless it is zero."""
+"""Lower bound of d, unless it is zero: d is 1 / k, and k at most max / 2688."""
 SMALLEST_FACTOR = SMALLEST_D / E4M3.max_value
 LOWEST_FACTOR = int(SMALLEST_FACTOR * Fraction(2) ** (FP32.man_bits - FP32.emin))
-"""Its significand: it is in the lowest binade."""
+"""The significand of `SMALLEST_FACTOR`, which is in the lowest binade."""
 
 MAGNITUDE = FP32.bits - 1
 INFINITY, ZERO = bits(FP32.max_code + 1, MAGNITUDE), bits(0, MAGNITUDE)
@@ -32,14 +33,14 @@ ONE = bits(FP32.bias << FP32.man_bits, MAGNITUDE)
 assert E4M3.nan_code is not None
 NAN = bits(E4M3.nan_code, E4M3.bits - 1)
 SMALLEST, LARGEST = bits(1 << E4M3.man_bits, E4M3.bits), bits(E4M3.max_code, E4M3.bits)
-"""The scales that a quotient is clamped to: the smallest normal one and the largest."""
+"""The bounds that a quotient is clamped to: the smallest normal scale and the largest."""
 NAN_OF_BLOCK, NAN_OF_ZERO = "#b100", "#b1011"
-"""What torchao makes of NaN on x86: the magnitude of all elements under a scale of NaN, whose sign they get, and the
-code of a zero times Inf."""
+"""Codes for NaN in torchao on x86: the magnitude of all elements under a scale of NaN, which have its sign, and the
+code of zero times Inf."""
 
 
 def above(q: str, code: str) -> str:
-    """Is a number of binary64, rounded to binary32 first, rounded to a scale above this code?"""
+    """Does a number of binary64, rounded to binary32 and then to a scale, become a scale above this code?"""
     field, low = f"((_ extract 6 3) {code})", f"((_ extract 2 0) {code})"
     middle = (
         f"(concat #b0 (bvadd {extended(field, 4, 11)} {bits(DOUBLE_BIAS - E4M3.bias, 11)}) {low} #b1 {bits(0, 48)})"
@@ -50,13 +51,13 @@ def above(q: str, code: str) -> str:
 
 
 class QuotientSpecification(Nvfp4Specification):
-    """The statements for a `Nvfp4Encode` in these orders."""
+    """The statements for a `Nvfp4Encode` in the orders that divide."""
 
     factor_flags = ("is_zero", "is_infinite", "is_nan")
     flags = (*factor_flags, "nan_sign")
 
     def is_largest(self, lanes: Collection[str], b: str) -> str:
-        """Is it the largest of these magnitudes? NaN is above Inf."""
+        """Is ``b`` the largest of these magnitudes? NaN is above Inf."""
         none_larger = " ".join(f"(bvuge {b} {x})" for x in lanes)
         return f"(and {none_larger} (or {' '.join(f'(= {b} {x})' for x in lanes)}))"
 
@@ -81,8 +82,8 @@ class QuotientSpecification(Nvfp4Specification):
         return f"(ite (bvult {b} {bits(self.inf, self.magnitude_bits)}) {b} {bits(0, self.magnitude_bits)})"
 
     def operands(self, a: str, k: str) -> str:
-        """The significands A and V of dividend and divisor, those of 1 where they have none, and the exponent E of the
-        quotient.
+        """The significands A and V of dividend and divisor, or 1 in place of a special number, and the exponent E of
+        the quotient.
         """
         text = ""
         for name, significand, pattern in (("a64", "A", a), ("k64", "V", self.magnitude(k))):
@@ -98,11 +99,11 @@ class QuotientSpecification(Nvfp4Specification):
 
     @staticmethod
     def is_number(magnitude: str) -> str:
-        """Is this neither zero nor Inf or NaN?"""
+        """Is a magnitude neither zero nor Inf nor NaN?"""
         return f"(and (distinct {magnitude} {ZERO}) (bvult {magnitude} {INFINITY}))"
 
     def is_scale(self, b: str, a: str, k: str, byte: str) -> str:
-        """The statement that a byte is the scale of a block, of whose largest magnitude ``a`` is a sixth."""
+        """The statement that a byte is the scale of a block, given a sixth ``a`` of its largest magnitude."""
         k, infinity = self.magnitude(k), bits(self.inf, self.magnitude_bits)
         nan, infinite, none = f"(bvugt {b} {infinity})", f"(= {b} {infinity})", f"(= {a} {ZERO})"
         nan_k, infinite_k, none_k = f"(bvugt {k} {INFINITY})", f"(= {k} {INFINITY})", f"(= {k} {ZERO})"
@@ -138,10 +139,10 @@ class QuotientSpecification(Nvfp4Specification):
         is_even = f"(= ((_ extract 0 0) {code}) #b0)"
         return f"(or (bvsgt E {exponent}) (and (= E {exponent}) (ite {is_even} {beyond} {reached})))"
 
-    # What numbers are scaled with.
+    # The factor of the numbers.
 
     def are_constants(self, k: str, d: str) -> str:
-        """Can these be the constants of a tensor? None is negative, and d is 1 / k."""
+        """Can these be the constants of a tensor? Neither is negative, and d is 1 / k."""
         positive = " ".join(f"(= ((_ extract {MAGNITUDE} {MAGNITUDE}) {constant}) #b0)" for constant in (k, d))
         k, magnitude = self.magnitude(k), self.magnitude(d)
         return (
@@ -150,7 +151,7 @@ class QuotientSpecification(Nvfp4Specification):
         )
 
     def is_constant_of_elements(self, d: str) -> str:
-        """Is this a constant d: zero, NaN, or not below the smallest?"""
+        """Is this a constant d: zero, NaN, or at least the smallest?"""
         number, least = (
             f"((_ to_fp 8 24) (concat #b0 {self.magnitude(d)}))",
             f"((_ to_fp 8 24) RNE {rational(SMALLEST_D)})",
@@ -158,7 +159,7 @@ class QuotientSpecification(Nvfp4Specification):
         return f"(or (fp.isZero {number}) (fp.isNaN {number}) (fp.leq {least} {number}))"
 
     def factor(self, scale: str, d: str) -> str:
-        """``f64``, of d / s for a number d: it is between s times the middles around it."""
+        """Define ``f64`` as d / s for a number d, which is between s times the middles around the factor."""
         text = self.small("s64", f"((_ extract 6 0) {scale})")
         text += self.number("d64", f"(ite {self.is_number(self.magnitude(d))} {self.magnitude(d)} {ONE})", MAGNITUDE)
         below, over = (
@@ -173,9 +174,8 @@ class QuotientSpecification(Nvfp4Specification):
         )
 
     def is_factor_of(self, scale: str, d: str) -> str:
-        """Are R and n the significand and the exponent of the factor, and the flags what it is otherwise? Where d is
-        NaN, so is k, and the scale.
-        """
+        """Are R and n the significand and the exponent of the factor, and are its flags right? If d is NaN, so are k
+        and the scale."""
         d, low = self.magnitude(d), 53 - SIGNIFICAND
         nan = self.is_nan_scale(scale)
         beyond = f"(fp.gt ({TO_DOUBLE} f64) {double(FP32.max_value)})"
@@ -198,7 +198,7 @@ class QuotientSpecification(Nvfp4Specification):
     def is_nan_scale(scale: str) -> str:
         return f"(= ((_ extract 6 0) {scale}) {NAN})"
 
-    # Elements, whose factor is none where a flag says so.
+    # Elements.
 
     def unless_special(self, claim: str) -> str:
         return f"(or is_zero is_infinite is_nan {claim})"
@@ -208,9 +208,8 @@ class QuotientSpecification(Nvfp4Specification):
         return f"(and (= is_nan {self.is_nan_scale(scale)}) (or is_nan {number}))"
 
     def can_enter(self, x: str) -> str:
-        """Can a number be under this factor? Under NaN there is a scale of NaN, and so there is where numbers are Inf
-        and d is zero, which is where k is Inf too.
-        """
+        """Can a number meet a factor with these flags? A NaN gives the block a scale of NaN. So does Inf if d is zero,
+        because then k is Inf."""
         x, infinity = f"((_ extract {self.magnitude_bits - 1} 0) {x})", bits(self.inf, self.magnitude_bits)
         number = f"(or (bvult {x} {infinity}) (and (= {x} {infinity}) (not is_zero)))"
         return f"(or is_nan (and {number} (not (and is_zero is_infinite))))"

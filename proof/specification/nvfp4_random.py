@@ -1,8 +1,8 @@
-"""Which code of E2M1 a number has that is rounded to binary32 and then by random bits, by its place, as a statement of
-SMT-LIB.
+"""The code of E2M1 of a number that is rounded to binary32 and then by random bits, as a statement of SMT-LIB about
+its place.
 
-A number reaches a code where, in binary32, it is not below the number that lies as far below the code as the random
-bits say. So before that rounding it is not below half a last place less.
+Random bits lower the limit of each code by a part of a step. A number reaches a code if, in binary32, it is not below
+the lowered limit; so before the rounding to binary32 it is not below that limit minus half a last place.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from .encode import TO_DOUBLE, bits, extended
 from .scalar import grid
 
 HALF_PLACE = bits(1 << 51 - FP32.man_bits, 64)
-"""Half a last place of a number of binary32, in its pattern in binary64."""
+"""Half a last place of binary32 in a pattern of binary64."""
 
 
 def definitions(random_bits: int) -> str:
-    """``is_cast``: is a code that of a number of binary32, with these random bits? And ``number``, see `grid`."""
+    """``is_cast``: is a code the result of a number of binary32 with these random bits? And ``number``, see `grid`."""
     return CastSpecification(casting(E2M1, "ocp", source="fp32", rounding="sr", random_bits=random_bits)).definitions
 
 
 def places(random_bits: int, code: str) -> str:
-    """Of a magnitude code and the next one, ``own`` and ``next`` with bits below, and the patterns in binary64 of what
-    numbers must not be below: under the random bits ``random``.
-    """
+    """Define ``own`` and ``next``, a magnitude code and the next one with bits below, and the patterns in binary64 of
+    their limits under the random bits ``random``."""
     width, _, _ = grid(E2M1, random_bits)
     text, random = "", extended("random", random_bits, width)
     for name, more in (("own", 0), ("next", 1)):
@@ -38,7 +37,7 @@ def places(random_bits: int, code: str) -> str:
 
 
 def is_place(q: str, random_bits: int, code: str) -> str:
-    """Does a number of binary64 reach this code and not the next one, of these `places`?"""
+    """Does a number of binary64 reach a code and not the next one, given their `places`?"""
     width, _, _ = grid(E2M1, random_bits)
     own, following = (
         f"(or (bvule {name} {extended('random', random_bits, width)}) "

@@ -1,4 +1,4 @@
-"""What software tells lanes of the thresholds of a factor, a row of its table, as a statement of SMT-LIB."""
+"""The table row with the thresholds of a factor, which software computes, as a statement of SMT-LIB."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ CELL_BITS = 3
 CELLS = 1 << CELL_BITS
 """Eighths of a binade."""
 FIRST = -3
-"""The binade of products, from 2**-3 on, below which no code but 0 begins: the first boundary is 0.25, beyond it."""
+"""The lowest binade of products, from 2**-3 on, in which a code other than 0 can begin: the first boundary is 0.25."""
 START = FP32.exp_bits + 2
 
 
 def is_row(thresholds: Mapping[int, str], exponent: str, source: FloatFormat, row: Sequence[str]) -> str:
-    """Is this the row, ``start``, ``cells`` and ``thresholds``, of a factor with this exponent? The threshold of each
-    mark is a whole number of 25 bits: with the last one, it is of the upper of two binades.
+    """Is ``start``, ``cells`` and ``thresholds`` the row of a factor with this exponent?
 
-    Of a mark its cell is the eighth of a binade in which its threshold is; a source with fewer bits has the next number
-    that it has, which may be of the next cell. A cell says how many marks are in the cells before it, in threes bits,
-    and whether a number of the source is one.
+    The threshold of each mark is a whole number of 25 bits; the top bit is set in the upper of two binades. The cell of
+    a mark is the eighth of a binade that contains its threshold. A source with fewer bits takes its next number, which
+    may be in the next cell. The entry of a cell has the number of marks in the cells before it, in three bits, and a
+    bit that is set if the cell contains a mark.
     """
     low = source.man_bits - CELL_BITS
     start, cells, lasts = row
@@ -58,12 +58,12 @@ def is_row(thresholds: Mapping[int, str], exponent: str, source: FloatFormat, ro
 
 
 def is_row_of_infinity(row: Sequence[str]) -> str:
-    """Is this the row of a factor of Inf, under which all numbers but zero are the largest?"""
+    """Is this the row of the factor Inf, under which all numbers but zero become the largest?"""
     start, _, _ = row
     return f"(= {start} {signed(-(1 << START - 1), START)})"
 
 
 def is_row_of_zero(row: Sequence[str]) -> str:
-    """Is this the row of a factor of zero, under which codes begin where no finite number is?"""
+    """Is this the row of the factor zero, under which all finite numbers become 0?"""
     start, cells, _ = row
     return f"(and (= {start} {bits(FP32.max_code + 1 >> FP32.man_bits, START)}) (= {cells} {bits(0, 4 * CELLS)}))"

@@ -1,4 +1,4 @@
-"""Numbers of floating-point formats as functions of SMT-LIB, for specifications that read and write them."""
+"""Floating-point formats as functions of SMT-LIB, for specifications that read and write their numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .encode import DOUBLE, DOUBLE_BIAS, bits, double, extended, shifted
 def classes(f: FloatFormat, prefix: str, code: str) -> Iterator[str]:
     """``<prefix>negative``, ``<prefix>nan``, ``<prefix>inf`` of a code, and its ``magnitude`` in binary64.
 
-    The magnitude of Inf and NaN is that of an ordinary code; nothing may depend on it.
+    The magnitude of Inf and NaN reads them as ordinary codes; nothing may depend on it.
     """
     width, top = f.bits, f.man_bits + f.exp_bits - 1
 
@@ -22,7 +22,7 @@ def classes(f: FloatFormat, prefix: str, code: str) -> Iterator[str]:
     yield f"; --- numbers of {f.name}"
     yield predicate("negative", f"(= ((_ extract {width - 1} {width - 1}) {code}) #b1)" if f.signed else "false")
     field = f"((_ extract {top} {f.man_bits}) {code})"
-    low = f"((_ extract {f.man_bits - 1} 0) {code})" if f.man_bits else bits(0, 1)  # of no fraction it is zero
+    low = f"((_ extract {f.man_bits - 1} 0) {code})" if f.man_bits else bits(0, 1)  # zero without a fraction
     fraction_bits = max(f.man_bits, 1)
     magnitude = f"((_ extract {top} 0) {code})"
     nan, inf = "false", "false"
@@ -38,7 +38,7 @@ def classes(f: FloatFormat, prefix: str, code: str) -> Iterator[str]:
     yield predicate("inf", inf)
     exponent = f"(bvadd {extended(field, f.exp_bits, 11)} {bits(DOUBLE_BIAS - f.bias, 11)})"
     value = f"(fp #b0 {exponent} {shifted(low, fraction_bits, 52)})"
-    if f.subnormals and f != FP64:  # whose subnormals are those of binary64
+    if f.subnormals and f != FP64:  # FP64 and binary64 have the same subnormals
         unit = Fraction(2) ** (1 - f.bias - fraction_bits)
         subnormal = f"(fp.mul RNE ((_ to_fp_unsigned 11 53) RNE {low}) {double(unit)})"
         value = f"(ite (= {field} {bits(0, f.exp_bits)}) {subnormal} {value})"
@@ -46,10 +46,10 @@ def classes(f: FloatFormat, prefix: str, code: str) -> Iterator[str]:
 
 
 def grid(f: FloatFormat, more: int) -> tuple[int, int, str]:
-    """``number`` of a magnitude code with ``more`` bits below, so that codes between two codes are numbers between
-    them; it goes on beyond the largest number and, where there are no subnormals, below the smallest one.
+    """``number``: the number of a magnitude code with ``more`` bits below, so that codes between two codes are numbers
+    between them. It continues beyond the largest number and, in a format without subnormals, below the smallest one.
 
-    Returns how many bits its argument has, what is added to a code for it, and its definition.
+    Returns the width of its argument, the offset that is added to a code for it, and its definition.
     """
     fraction_bits = f.man_bits + more
     width = f.exp_bits + fraction_bits + 1

@@ -1,7 +1,7 @@
-"""Names that are used before their scope declares them, where a scope around it declares the same name.
+"""Names that are used before their scope declares them, if an outer scope declares the same name.
 
-By the standard (IEEE 1800, 6.21 and 23.9) the outer one is meant, and many tools take the inner one. Only the text is
-looked at, and all names are: those in ranges, casts and conditions of generate blocks too.
+The standard (IEEE 1800, 6.21 and 23.9) means the outer name, but many tools take the inner one. The check reads the
+syntax only, and all names in it: also in ranges, casts and conditions of generate blocks.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from .slang import Node
 
 EVERY = ".*"
-"""The name of a use of every name, by which ports are connected."""
+"""A use of every name, as a wildcard port connection has it."""
 
 
 @dataclass
 class _Scope:
     outer: _Scope | None
     declared: dict[str, int] = field(default_factory=dict)
-    """The names that it declares -> where each stands first."""
+    """The names of the scope, with the offset of their first declaration."""
 
     def declare(self, token: Node) -> None:
         place = token.location.offset
@@ -33,7 +33,7 @@ class _Use:
     scope: _Scope
 
     def is_early(self, of_packages: set[str]) -> bool:
-        """Is the name declared later in a scope, and around that, or in a package, too?"""
+        """Does the scope declare the name later, and an outer scope or a package too?"""
         if self.name == EVERY:
             later = {name for name, place in self.scope.declared.items() if place > self.location.offset}
             return any(_Use(name, self.location, self.scope).is_early(of_packages) for name in later)
@@ -50,9 +50,8 @@ class _Use:
 
 
 def early_names(root: Node) -> Iterator[tuple[str, Node]]:
-    """The names of a syntax tree that are used too early, each with its place. Calls of functions are none, because
-    their names are looked up when all is declared.
-    """
+    """The names of a syntax tree that are used too early, each with its place. Names of called functions are resolved
+    after all declarations, so they do not count."""
     from pyslang import syntax
 
     scopes = (
@@ -110,7 +109,7 @@ def early_names(root: Node) -> Iterator[tuple[str, Node]]:
             if isinstance(part, syntax.SyntaxNode):
                 if not isinstance(part, syntax.NameSyntax) or part not in left_out:
                     waiting.append((part, scope, is_member))
-                else:  # but for what chooses a part of it
+                else:  # the name does not count, but its indices do
                     waiting += [(inner, scope, False) for inner in part if isinstance(inner, syntax.SyntaxNode)]
     for scope, package, item in imports:
         if item.rawText == "*" and package in packages:

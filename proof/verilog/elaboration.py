@@ -1,4 +1,4 @@
-"""A design as slang elaborates it: what its names mean, and its ports. Nothing here is proved by it."""
+"""A design as slang elaborates it: its symbols and ports. Proofs do not depend on it."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from .slang import Node, load_slang
 
 @dataclass(frozen=True)
 class Elaboration:
-    """The instance ``top`` of the design, as `pyslang` has it."""
+    """The instance ``top`` of a design in `pyslang`."""
 
     compilation: Node
     top: Node
 
     def place(self, location: Node) -> str:
-        """Where something stands, as FILE:LINE of the user's."""
+        """A location as FILE:LINE of the files of the user."""
         manager = self.compilation.sourceManager
         return f"{manager.getFileName(location)}:{manager.getLineNumber(location)}"
 
     @property
     def ports(self) -> dict[str, Port]:
-        """The ports of the top module by name. One of several unpacked elements is as many ports, ``name[index]`` each.
+        """The ports of the top module by name. Each element of an unpacked array is a port ``name[index]``.
 
-        Raises `DesignError` for ports that are no vectors: interfaces, and unpacked structures.
+        Raises `DesignError` for ports other than vectors: interfaces and unpacked structures.
         """
         from pyslang import ast
 
@@ -37,21 +37,20 @@ class Elaboration:
             if port.kind != ast.SymbolKind.Port:
                 raise DesignError(
                     f"{self.place(port.location)}: the port {port.name} of {self.top.name} is {_kind(port)}: give "
-                    "the module a "
-                    "wrapper with vectors for ports"
+                    "the module a wrapper with vectors for ports"
                 )
             direction = {"In": "input", "Out": "output", "InOut": "inout"}.get(port.direction.name, port.direction.name)
             for name, vector in _vectors(port.name, port.type):
                 if not vector.isIntegral:
                     raise DesignError(
-                        f"{self.place(port.location)}: the port {port.name} of {self.top.name} is no vector"
+                        f"{self.place(port.location)}: the port {port.name} of {self.top.name} is not a vector"
                     )
                 found[name] = _port(name, direction, vector)
         return found
 
     @property
     def has_array_ports(self) -> bool:
-        """Has any module below a port of an unpacked array? Icarus accepts it and leaves it unconnected."""
+        """Has any module a port that is an unpacked array? Icarus accepts it and leaves it unconnected."""
         from pyslang import ast
 
         found = False
@@ -68,9 +67,7 @@ class Elaboration:
 
     @cached_property
     def packed_arrays(self) -> set[str]:
-        """Of what there are packed arrays in the design: kinds of slang's, ``PackedStructType`` or ``PackedArrayType``
-        for example.
-        """
+        """The element types of packed arrays in the design, as slang names them: for example ``PackedStructType``."""
         from pyslang import ast
 
         found: set[str] = set()
@@ -89,7 +86,7 @@ class Elaboration:
 
     @cached_property
     def recursive_function(self) -> str | None:
-        """The name of a function that calls itself, perhaps through others; None where there is none."""
+        """The name of a function that calls itself, perhaps through others, or None."""
         from pyslang import ast
 
         calls: dict[str, tuple[str, set[str]]] = {}
@@ -124,7 +121,7 @@ class Elaboration:
 
     @cached_property
     def widened_connection(self) -> str | None:
-        """The name of a port with which a number is connected that is widened for it; None where there is none."""
+        """The name of a port whose connection widens a number, or None."""
         from pyslang import ast
 
         found = []
@@ -154,7 +151,7 @@ class Elaboration:
 
     @property
     def unpacked(self) -> dict[str, str]:
-        """The ports of several elements, with a declaration of such a variable in which ``{}`` is its name."""
+        """Unpacked array ports, each with a declaration of a variable of its type named ``{}``."""
         found = {}
         for port in self.top.body.portList:
             sizes = [f"[{low}:{high}]" for low, high in _dimensions(port.type)]
@@ -209,7 +206,7 @@ def elaborated(text: str, top: str, parameters: Mapping[str, str] | None = None)
             extent.start.offset <= diagnostic.location.offset < extent.end.offset for extent in aside
         ):
             manager = compilation.sourceManager
-            file = manager.getFileName(diagnostic.location)  # empty for a parameter that was given
+            file = manager.getFileName(diagnostic.location)  # empty for a parameter of the command
             place = f"{file}:{manager.getLineNumber(diagnostic.location)}: " if file else ""
             raise DesignError(f"{place}{engine.formatMessage(diagnostic)}")
     return Elaboration(compilation, root.topInstances[0])
@@ -230,7 +227,7 @@ def _modules(root: Node) -> list:
 
 
 def _definitions(top: Node) -> set[str]:
-    """Names of the modules below an instance, itself included."""
+    """Names of the modules of an instance and below."""
     from pyslang import ast
 
     found = set()
@@ -247,7 +244,7 @@ def _definitions(top: Node) -> set[str]:
 def _kind(port: Node) -> str:
     from pyslang import ast
 
-    return "an interface" if port.kind == ast.SymbolKind.InterfacePort else "made of several"
+    return "an interface" if port.kind == ast.SymbolKind.InterfacePort else "a list of several"
 
 
 def _dimensions(kind: Node) -> list[tuple[int, int]]:
@@ -260,7 +257,7 @@ def _dimensions(kind: Node) -> list[tuple[int, int]]:
 
 
 def _vectors(name: str, kind: Node) -> list[tuple[str, Node]]:
-    """The elements of a port with their names and types."""
+    """The vectors of a port with their names and types."""
     if not kind.isUnpackedArray or not kind.hasFixedRange:
         return [(name, kind)]
     low, high = sorted((kind.fixedRange.left, kind.fixedRange.right))
@@ -268,7 +265,7 @@ def _vectors(name: str, kind: Node) -> list[tuple[str, Node]]:
 
 
 def _port(name: str, direction: str, kind: Node) -> Port:
-    """A vector; one of several packed dimensions is one of all its bits."""
+    """A vector as a port; several packed dimensions are one vector of all bits."""
     if not (kind.isSimpleBitVector and kind.hasFixedRange):
         return Port(name, direction, kind.bitWidth, 0, False)
     left, right = kind.fixedRange.left, kind.fixedRange.right

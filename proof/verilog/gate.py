@@ -1,8 +1,8 @@
-"""What must not be in a text that is proved: constructs that tools read differently, and those on which a simulator
-that follows the standard does something else than hardware would.
+"""Constructs that must not be in a text that is proved: tools read them differently, or a simulator that follows the
+standard differs from hardware.
 
-Each is an `Objection` with its place. What a statement may be is listed, and what is not in the list is an objection,
-so that nothing passes because nobody thought of it.
+Each is an `Objection` with its place. Allowed constructs are listed, and everything else is an objection, so that
+nothing passes because nobody thought of it.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ NETS = ("Wire", "Tri", "UWire")
 
 @dataclass(frozen=True)
 class Objection:
-    """Why a text cannot be proved, and where that stands."""
+    """A reason why a text cannot be proved, with its place."""
 
     place: str
     reason: str
     of_tools: bool = False
-    """Do tools read such a text differently? Then what a simulator shows may be its own fault."""
+    """Whether tools read such a text differently, so that a difference in simulation may be a fault of the tool."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.reason}"
 
 
 def objections(design: Elaboration) -> list[Objection]:
-    """What is wrong with a design, in the order of the text; each once, in however many instances it is."""
+    """The objections to a design, in the order of the text, each once for all instances."""
     found = _Gate(design).found
     return sorted(
         dict.fromkeys(found),
@@ -60,13 +60,13 @@ def objections(design: Elaboration) -> list[Objection]:
 
 
 def of_readers(unread: Mapping[str, str], design: Elaboration) -> list[Objection]:
-    """What is wrong with having been read by read_verilog alone."""
+    """The objection to a design that only read_verilog could read."""
     reason = reliance(unread, design)
     return [Objection(design.place(design.top.location), reason)] if reason else []
 
 
 def unreadable(found: Sequence[Objection], unread: Mapping[str, str]) -> str:
-    """Why no reader can read a text: what one says, or the first objection if a reader stumbled over itself."""
+    """Why no reader can read a text: the message of a reader, or the first objection if a reader failed by itself."""
     said = unread.get(SLANG) or unread[READ_VERILOG]
     return str(found[0]) if found and any(words in said for words in (*FAULTS, "unimplemented")) else said
 
@@ -78,16 +78,16 @@ class _Gate:
     activities: list[Activity] = field(default_factory=list)
     initial_blocks: list[Activity] = field(default_factory=list)
     valued: set[Symbol] = field(default_factory=set)
-    """Variables that have a value from the start."""
+    """Variables with an initial value."""
     unvalued: list[Part] = field(default_factory=list)
-    """The others and the nets, all of each."""
+    """The whole of each other variable and net."""
     delayed: set[Symbol] = field(default_factory=set)
-    """Nets and variables that are written after a delay."""
+    """Nets and variables that a delay precedes."""
     subroutines: list[Node] = field(default_factory=list)
     notifiers: list[tuple[Symbol, Node]] = field(default_factory=list)
-    """Variables and nets that timing checks write, and where."""
+    """Variables and nets that timing checks write, with the places."""
     modules: set[str] = field(default_factory=set)
-    """Names of the definitions below the top, and its own."""
+    """Names of the definitions of the top and below."""
 
     def __post_init__(self) -> None:
         self.reader = Reader(self.design.top, self.object)
@@ -98,7 +98,7 @@ class _Gate:
         for activity in not_started(self.activities, self._inputs, self.valued):
             self.object(
                 activity.location,
-                "no change is sure to start the block: what it reads is constant, or has a value from the start",
+                "no change is sure to start the block: its inputs are constant, or have initial values",
             )
         for activity, reason in doubtful_edges(self.activities, self._inputs, self._outputs, self.delayed):
             self.object(activity.location, reason)
@@ -114,7 +114,7 @@ class _Gate:
         self.found.append(Objection(self.design.place(location), reason, of_tools))
 
     def _look(self, symbol: Node) -> Node:
-        """A symbol below the top; those of statements and expressions are read with what they are part of."""
+        """Check a symbol below the top; symbols in statements and expressions are read with these."""
         from pyslang import ast
 
         if isinstance(symbol, ast.Expression | ast.Statement):
@@ -127,7 +127,9 @@ class _Gate:
                 self._constant(expression)
                 if self.reader.constants.has_unknown(expression):
                     self.object(
-                        expression.sourceRange.start, "there is x or z in what chooses a generate block", of_tools=True
+                        expression.sourceRange.start,
+                        "there is x or z in the condition of a generate block",
+                        of_tools=True,
                     )
             if symbol.isUninstantiated:
                 return ast.VisitAction.Skip
@@ -139,11 +141,11 @@ class _Gate:
         elif kind == "Subroutine":
             self.subroutines.append(symbol)
         elif kind not in _HARMLESS:
-            self.object(symbol.location, f"there is a {words(kind)}, which is not looked into")
+            self.object(symbol.location, f"there is a {words(kind)}, which is not supported")
         inside = kind in ("Instance", "InstanceArray", "InstanceBody", "GenerateBlock", "GenerateBlockArray", "Root")
         return ast.VisitAction.Advance if inside else ast.VisitAction.Skip
 
-    # What each kind of symbol may be.
+    # Checks of each kind of symbol.
 
     def _instance(self, instance: Node) -> None:
         definition = instance.definition
@@ -155,7 +157,7 @@ class _Gate:
         for connection in instance.portConnections:
             inner, outer = getattr(connection.port, "internalSymbol", None), connection.expression
             if getattr(connection.port, "internalExpr", None) is not None:
-                self.object(instance.location, f"a port of {definition.name} is an expression, and no name")
+                self.object(instance.location, f"a port of {definition.name} is an expression, not a name")
             if inner is None or outer is None:
                 continue
             if (direction := connection.port.direction.name) not in ("In", "Out"):
@@ -236,7 +238,7 @@ class _Gate:
 
     def _initialised(self, symbol: Node, kind: str) -> None:
         if not is_bits(symbol.type):
-            self.object(symbol.location, f"{symbol.name} is of the type {symbol.type}, and not made of bits")
+            self.object(symbol.location, f"{symbol.name} has the type {symbol.type}, which does not consist of bits")
         if symbol.initializer is not None:
             activity = Activity(kind, symbol.location, body_of(symbol))
             self.reader.copied(symbol.type, symbol.initializer)
@@ -249,12 +251,12 @@ class _Gate:
         if activity.kind == "initial":
             for part, place in activity.blocking:
                 if any(other.blocking.meets(part) for other in self.initial_blocks):
-                    self.object(place, f"two initial blocks write {part.symbol.text}: nothing says which comes first")
+                    self.object(place, f"two initial blocks write {part.symbol.text}: their order is undefined")
             self.initial_blocks.append(activity)
         self.activities.append(activity)
 
     def _specify(self, block: Node) -> None:
-        """Paths and limits are of time, and mean nothing here; but a timing check can write something."""
+        """Paths and limits of time do not matter, but a timing check can write a variable."""
         for check in (symbol for symbol in block if symbol.kind.name == "SystemTimingCheck"):
             for argument in check.arguments:
                 if argument.expr is not None and kind_of(argument.expr) == "Assignment":
@@ -266,7 +268,7 @@ class _Gate:
             if symbol in read:
                 self.object(place, f"a timing check writes {symbol.text}, which the design reads")
 
-    # What the processes do, each and together.
+    # Checks of processes.
 
     @property
     def _inputs(self) -> list[Symbol]:
@@ -292,66 +294,63 @@ class _Gate:
                 self.object(place, f"{part.symbol.text} is written with = and with <= in one block")
             if len(set().union(*(delays for other, delays in activity.delays.items() if other.meets(part)))) > 1:
                 self.object(
-                    place, f"{part.symbol.text} is written with <= after several delays: the last need not come last"
+                    place,
+                    f"{part.symbol.text} is written with <= after several delays: the last write need not come last",
                 )
         for part, place in activity.reads:
             if combinational and activity.blocking.meets(part):
                 self.object(
                     place,
-                    f"{part.symbol.text} is read before its block writes it, which does not start the block once more",
+                    f"{part.symbol.text} is read before its block writes it, which does not start the block again",
                 )
             elif activity.kind == "initial":
                 self.object(place, f"an initial value depends on {part.symbol.text}")
             elif activity.kind == "listed" and part.symbol not in activity.listed:
                 self.object(
-                    place, f"{part.symbol.text} is read, and the sensitivity list of its block does not have all of it"
+                    place,
+                    f"{part.symbol.text} is read, but the sensitivity list of its block does not contain all of it",
                 )
         if activity.kind in ("continuous", "combinational", "listed", "connection"):
             unseen = {"task": activity.hidden_in_tasks, "function": () if activity.sees_functions else activity.hidden}
             for what, parts in unseen.items():
                 for part, place in parts:
                     self.object(
-                        place,
-                        f"a {what} reads {part.symbol.text}, which is none of its arguments: a change of it starts "
-                        "nothing",
+                        place, f"a {what} reads {part.symbol.text}, which is not an argument: its changes start nothing"
                     )
         if activity.kind == "unknown":
-            self.object(activity.location, "a block starts neither at an edge nor at a change of what it reads")
+            self.object(activity.location, "a block starts neither at an edge nor at a change of its inputs")
 
     def _races(self) -> None:
-        """What one clocked block writes with = and something else reads: which comes first?"""
+        """Object to races between a clocked block that writes with = and readers elsewhere."""
         for activity in self.activities:
             if activity.kind == "clocked":
                 for part, place in activity.blocking:
                     if part.symbol in self._outputs:
                         self.object(
                             place,
-                            f"a clocked block writes {part.symbol.text} with =, which is an output: nothing says "
-                            "whether who reads it at the same edge comes first",
+                            f"a clocked block writes the output {part.symbol.text} with =: what readers at that edge "
+                            "get is undefined",
                         )
                     if any(other is not activity and other.reads.meets(part) for other in self.activities):
                         self.object(
                             place,
-                            f"a clocked block writes {part.symbol.text} with =, and it is read elsewhere: nothing "
-                            "says which "
-                            "comes first",
+                            f"a clocked block writes {part.symbol.text} with =, which is read elsewhere: the order is "
+                            "undefined",
                         )
 
     def _initial_races(self) -> None:
-        """What an initial block writes, and a block that a change starts: at the start either may come last. One that
-        sees what functions read (``always_comb``) starts after all initial blocks.
-        """
+        """Object to variables that an initial block and a block that waits for a change write: at the start either may
+        come last. An ``always_comb`` block starts after all initial blocks."""
         for activity in self.activities:
             if activity.kind == "listed" or (activity.kind == "combinational" and not activity.sees_functions):
                 for part, place in activity.blocking:
                     if any(initial.blocking.meets(part) for initial in self.initial_blocks):
                         self.object(
-                            place,
-                            f"{part.symbol.text} is written by an initial block too: nothing says which comes first",
+                            place, f"{part.symbol.text} is written by an initial block too: their order is undefined"
                         )
 
     def _written_twice(self) -> None:
-        """Two processes that write one bit: nothing says which is the last. Yosys sees it of vectors only."""
+        """Object to two processes that write one bit, in any order. Yosys notices this for vectors only."""
         seen: dict[Symbol, list[tuple[Activity, Part]]] = {}
         for activity in self.activities:
             if activity.kind in ("initial", "final"):
@@ -364,9 +363,8 @@ class _Gate:
                     others.append((activity, part))
 
     def _functions(self) -> None:
-        """Functions that are called where nothing runs too, as for the bounds of a vector: tools evaluate these
-        themselves. Each with a name that a call has counts.
-        """
+        """Check functions, also those that are called outside of processes, as in the bounds of a vector, where tools
+        evaluate them. Every function with the name of a call counts."""
         from pyslang import syntax
         from pyslang.ast import VisitAction
 
@@ -394,10 +392,10 @@ class _Gate:
     def _early_names(self) -> None:
         for tree in self.design.compilation.getSyntaxTrees():
             for name, location in early_names(tree.root):
-                self.object(location, f"{name} is used before its declaration, and one around it is there")
+                self.object(location, f"{name} is used before its declaration, and an outer scope declares it too")
 
     def _unknown_selectors(self) -> None:
-        """Comparisons that tell x from 0 and 1, of what may be x."""
+        """Object to comparisons that distinguish x from 0 and 1, of values that may be x."""
         sources: dict[Symbol, Sources] = {}
         for activity in self._all:
             for symbol, some in activity.sources.items():
@@ -410,7 +408,7 @@ class _Gate:
                 for comparison in activity.comparisons
             ),
         )
-        # nothing is known of what nobody has read the sources of
+        # nothing is known about names whose sources were not read
         unknown = names - sources.keys() - self.valued - set(self._inputs)
         unknown |= {symbol for symbol, some in sources.items() if some.may_be_x}
         unknown |= self._never_written.union(*(activity.held for activity in self._all))
@@ -434,9 +432,8 @@ class _Gate:
 
     @property
     def _never_written(self) -> set[Symbol]:
-        """Nets and variables of which perhaps nobody writes some bit: an initial block must be sure to write it,
-        another process may write it later.
-        """
+        """Nets and variables with a bit that perhaps no process writes. Other processes may write it later, but an
+        initial block must be certain to write it."""
         masks: dict[Symbol, int] = {}
         for activity in self.activities:
             for parts in (activity.blocking, activity.nonblocking):
@@ -456,7 +453,7 @@ class _Gate:
         return [*self.activities, *filter(None, self.reader.functions.values())]
 
     def _syntax(self) -> None:
-        """What there is no symbol for."""
+        """Object to constructs without a symbol."""
         from pyslang import syntax
         from pyslang.ast import VisitAction
 
@@ -469,11 +466,11 @@ class _Gate:
 
         def look(node: Node) -> Node:
             if isinstance(node, syntax.DelaySyntax | syntax.Delay3Syntax) or _is_message(node):
-                return VisitAction.Skip  # delays and messages mean nothing
+                return VisitAction.Skip  # delays and messages do not matter
             if what := kinds.get(type(node)):
                 self.object(node.sourceRange.start, f"there is {what}")
-            elif _bits_without_size(node) > 32:  # also where no symbol is: in a range, a generate condition, an enum
-                self.object(node.sourceRange.start, "there is a number of no size that needs more than 32 bits")
+            elif _bits_without_size(node) > 32:  # also in ranges, generate conditions and enums
+                self.object(node.sourceRange.start, "there is a number without a size that needs more than 32 bits")
             elif node.kind.name == "ShortRealType":
                 self.object(node.sourceRange.start, "there is a shortreal, which is a real to some tools")
             elif node.kind.name == "StringLiteralExpression" and "\\" in node.literal.rawText:
@@ -483,7 +480,7 @@ class _Gate:
                     of_tools=True,
                 )
             elif node.kind.name == "TimeLiteralExpression":
-                self.object(node.sourceRange.start, "there is a time, which is another number under another time scale")
+                self.object(node.sourceRange.start, "there is a time, whose number depends on the time scale")
             elif isinstance(node, syntax.ScopedNameSyntax) and _first_name(node) in (self.design.top.name, "$root"):
                 self.object(node.sourceRange.start, f"{str(node).strip()} reaches into the design from above")
             return VisitAction.Advance
@@ -492,11 +489,11 @@ class _Gate:
             tree.root.visit(look)
         for diagnostic in self.design.compilation.getAllDiagnostics():
             if "UnsizedInConcat" in str(diagnostic.code):
-                self.object(diagnostic.location, "there is a number of no size in a concatenation", of_tools=True)
+                self.object(diagnostic.location, "there is a number without a size in a concatenation", of_tools=True)
 
 
 def _is_message(node: Node) -> bool:
-    """Is a node of a syntax tree a call that only prints?"""
+    """Is a node of a syntax tree a call that only prints a message?"""
     from pyslang import syntax
 
     if isinstance(node, syntax.InvocationExpressionSyntax):
@@ -513,7 +510,7 @@ def _first_name(node: Node) -> str:
 
 
 def _bits_without_size(node: Node) -> int:
-    """How many bits the value of a number needs that has no size, with its sign; 0 of anything else."""
+    """Bits of the value of a number without a size, with its sign; 0 for other nodes."""
     kind = node.kind.name
     if kind == "IntegerLiteralExpression":
         return int(node.literal.valueText.replace("_", "")).bit_length() + 1
@@ -551,7 +548,7 @@ _HARMLESS = frozenset(
         "InstanceArray",
         "GenerateBlock",
         "GenerateBlockArray",
-        "Root",  # looked into
+        "Root",  # descended into
         "StatementBlock",  # part of a process
         "Port",
         "InterfacePort",

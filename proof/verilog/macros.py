@@ -1,4 +1,4 @@
-"""A second opinion on what macros make of files: the preprocessor of slang, which shares no code with Verilator's."""
+"""The preprocessor of slang as a second opinion: it shares no code with the preprocessor of Verilator."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .slang import Node, load_slang
 def disagreement(
     text: str, files: Iterable[Path], include: Iterable[Path], define: Iterable[str], of_tools: Mapping[str, bool]
 ) -> str | None:
-    """What another preprocessor than Verilator's, which made ``text``, makes of the files, in a sentence; None where it
-    is the same, token by token. What messages print is left out, because lines and paths are in it.
-    """
+    """The first difference between ``text``, from the preprocessor of Verilator, and the files as slang preprocesses
+    them, in a sentence; None if all tokens are equal. Arguments of system tasks are left out, because messages contain
+    lines and paths."""
     load_slang()
     import pyslang
     from pyslang import parsing, syntax
 
     options = parsing.PreprocessorOptions()
     options.additionalIncludePaths = [str(folder) for folder in include]
-    # slang defines those of the standard itself
+    # slang defines the macros of the standard itself
     options.predefines = [*define, *(macro for macro, on in of_tools.items() if on and macro not in COVERAGE)]
     options.undefines = [macro for macro, on in of_tools.items() if not on]
     bag = pyslang.Bag()
@@ -31,19 +31,19 @@ def disagreement(
     ours, others = _tokens(syntax.SyntaxTree.fromText(text).root), _tokens(tree.root)
     for one, other in zip_longest(ours, others, fillvalue="the end"):
         if one != other:
-            return f"preprocessors differ in what they make of the files: {one} or {other}"
+            return f"preprocessors give different texts for the files: {one} or {other}"
     return None
 
 
 def _tokens(root: Node) -> Iterator[str]:
-    """The tokens of a tree, in their order, but for those of calls of system tasks and functions."""
+    """The tokens of a tree in order, without calls of system tasks and functions."""
     from pyslang import syntax
 
     waiting = [root]
     while waiting:
         node = waiting.pop()
         if not isinstance(node, syntax.SyntaxNode):
-            if node.rawText:  # none that is missing
+            if node.rawText:  # not a missing token
                 yield node.rawText
         elif not (
             isinstance(node, syntax.InvocationExpressionSyntax) and isinstance(node.left, syntax.SystemNameSyntax)

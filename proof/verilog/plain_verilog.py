@@ -1,4 +1,4 @@
-"""The part of Verilog with which one reader alone is trusted: unsigned vectors, and what is done with them."""
+"""The part of Verilog with which one reader alone is trusted: operations on unsigned vectors."""
 
 from __future__ import annotations
 
@@ -97,11 +97,11 @@ PLAIN = frozenset(
 """Kinds of syntax, as slang names them."""
 
 SIGNS = ("$signed", "$unsigned")
-"""System functions, of which no others are."""
+"""The allowed system functions."""
 
 
 def beyond_plain_verilog(root: Node) -> str | None:
-    """The first kind of syntax in a tree that is none of these; None where all are."""
+    """The first kind of syntax in a tree outside of `PLAIN`, or None."""
     from pyslang import syntax
 
     found = None

@@ -1,4 +1,4 @@
-"""slang, the wheel pyslang."""
+"""The elaborator slang, from the wheel pyslang."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ...host.errors import ToolMissing
 from ...host.signals import uninterrupted
 
 Node: TypeAlias = Any
-"""A symbol, statement, expression or piece of syntax of pyslang, whose stubs do not say which has what."""
+"""A symbol, statement, expression or syntax node of pyslang; its stubs do not list the attributes of each."""
 
 ADVICE = "pip install '.[proof]' in a checkout of mxcast"
 
 
 def slang_version() -> str:
-    """Version of the wheel. Raises `ToolMissing` without it."""
+    """Version of the wheel. Raises `ToolMissing` if it is missing."""
     try:
         return version("pyslang")
     except PackageNotFoundError:
@@ -23,7 +23,7 @@ def slang_version() -> str:
 
 
 def load_slang() -> None:
-    """Import it, so that a later import finds it loaded. Raises `ToolMissing` without it."""
+    """Import pyslang before its first use. Raises `ToolMissing` if it is missing."""
     slang_version()
-    with uninterrupted():  # a signal's exception would go through the start of a module of C++, which aborts
+    with uninterrupted():  # an exception from a signal handler would abort the start of a C++ module
         import pyslang  # noqa: F401

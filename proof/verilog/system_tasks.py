@@ -1,4 +1,4 @@
-"""System tasks and functions, by what they do to a design."""
+"""System tasks and functions by their effect on a design."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ VALUES = frozenset(
         "$onehot0",
     )
 )
-"""System functions whose value is one of their arguments, or of constants."""
+"""System functions whose value depends on their arguments only."""
 
 READ_FILES = frozenset(("$readmemh", "$readmemb"))
-"""Those that fill a memory, of which it is written, not read, that it is their argument."""
+"""System tasks that write a memory, which is their argument."""
 
 MESSAGES = frozenset(
     (
@@ -56,7 +56,7 @@ MESSAGES = frozenset(
         "$assertkill",
     )
 )
-"""System tasks that change nothing of the design."""
+"""System tasks without effect on the design."""
 
 
 PURE = VALUES | frozenset(
@@ -79,11 +79,11 @@ PURE = VALUES | frozenset(
         "$changed",
     )
 )
-"""Those that write nothing, whatever their value is: a message may call them."""
+"""System functions that write nothing, so that a message may call them."""
 
 
 def only_says(statement: Node) -> bool:
-    """Does a statement nothing but print a message?"""
+    """Does a statement only print messages?"""
     kind = statement.kind.name
     if kind == "Block":
         return only_says(statement.body)

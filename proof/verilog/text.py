@@ -1,9 +1,7 @@
-"""The text of a design: preprocessed for every tool that it asks about, and without what some tools obey and others
-ignore.
+"""The text of a design: preprocessed for every tool that it asks about, and without words that some tools ignore.
 
-A proof is of a text without macros, include files, comments and attributes, and without ``unique`` and ``priority``,
-which promise a synthesis tool something and mean nothing to the result. Which text it is may depend on the tool that
-reads it: each is a `Reading`.
+A proof is about a text without macros, include files, comments and attributes, and without ``unique`` and ``priority``,
+which are promises to synthesis tools. The text may depend on the tool that reads it: each text is a `Reading`.
 """
 
 from __future__ import annotations
@@ -42,58 +40,56 @@ TOOLS = (
     "XCELIUM",
     "ALDEC",
 )
-"""Macros that tools define, or that are defined for them by custom, and that a text may ask about."""
+"""Macros that tools define, or that users define for tools, and that a text may ask about."""
 
 USUAL = ("SYNTHESIS", *OF_VERILATOR)
-"""Those that are defined in the reading that is simulated first."""
+"""Macros that are defined in the reading that is simulated first."""
 
 MOST = 8
-"""Macros of which all choices are tried: each takes a run of the preprocessor."""
+"""Macros, at most, whose choices are all tried: each choice takes a run of the preprocessor."""
 
 TOKEN = re.compile(r'("(?:\\.|[^"\\])*"|\\[^ \t\n\r]+)|^`line \d+ "[^"\n]*" \d$|[ \t\n\r]+', re.DOTALL | re.MULTILINE)
-"""A string or an escaped name; or what does not make two texts different: a line directive or space."""
+"""A string or an escaped name; or a line directive or space, which do not make texts different."""
 
 COMMENT = re.compile(r'("(?:\\.|[^"\\])*"|\\[^ \t\n\r]+)|/\*.*?\*/|//[^\n]*', re.DOTALL)
-"""A comment; or a string or an escaped name, in which there is none."""
+"""A comment; or a string or an escaped name, which contain no comment."""
 
 
 COMMANDS = re.compile(
     r'(\$system\b|\$c\d*(?=\s*\()|\bimport\s*"DPI(?:-C)?")|"(?:\\.|[^"\\])*"|\\[^ \t\n\r]+', re.DOTALL
 )
-"""What calls a program or C, which a simulator would run; or a string or an escaped name, where it does not."""
+"""A call of a program or C, which a simulator would run; or a string or an escaped name, which contain no call."""
 
 
 CONTINUED = re.compile(rb"^[ \t]*`define\b(?:[^\n]*\\\r?\n)*?[^\n]*//[^\n]*\\\r?$", re.MULTILINE)
-"""A macro with a comment to the end of a line that goes on."""
+"""A macro with a line comment that ends in a backslash."""
 
 
 LEFT_OUT = re.compile(rb"[\0\x1a]|(?!\A)\xef\xbb\xbf")
-"""A byte at which some tools end a file, and others leave it out; or a byte order mark that is not at the start."""
+"""A byte that ends the file for some tools and that others skip; or a byte order mark after the start."""
 STRANGE = re.compile(r'"(?:\\.|[^"\\])*"|([^\x00-\x7f])', re.DOTALL)
-"""A character beyond ASCII; or a string, in which there may be some."""
+"""A character beyond ASCII; or a string, which may contain such characters."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A text as some tools read it. ``macros`` says which of those that it asks about they define; empty if it asks
-    about none.
-    """
+    """A text as some tools read it. ``macros`` lists the macros that it asks about and that these tools define; empty
+    if it does not ask."""
 
     text: str
     macros: str = ""
 
     @property
     def folder(self) -> str:
-        """A name for what belongs to this reading alone; empty where there is but one."""
+        """A folder name for the files of this reading; empty if it is the only one."""
         return f"reading-{sha256(self.macros)[:8]}" if self.macros else ""
 
 
 def readings(
     files: Iterable[Path | str], include: Iterable[Path | str] = (), define: Iterable[str] = ()
 ) -> list[Reading]:
-    """The different texts that files are, with each choice of the macros of `TOOLS`, but for those in ``define``; that
-    of `USUAL` first. Raises ValueError where the files cannot be preprocessed.
-    """
+    """The different texts of files under each choice of the macros in `TOOLS` that ``define`` leaves open, with the
+    choice `USUAL` first. Raises ValueError if the files cannot be preprocessed."""
     paths, folders, define = [Path(file) for file in files], [Path(folder) for folder in include], list(define)
     free = [macro for macro in TOOLS if macro not in {given.partition("=")[0] for given in define}]
     usual = frozenset(USUAL) & set(free)
@@ -141,30 +137,29 @@ def readings(
 def _few(macros: list[str]) -> list[str]:
     if len(macros) > MOST:
         raise ValueError(
-            f"the files ask about {len(macros)} macros of tools ({', '.join(macros)}), and all choices of {MOST} "
-            "can be tried at "
-            "most: preprocess the files, or define some of them"
+            f"the files must ask about at most {MOST} macros of tools, not {len(macros)} ({', '.join(macros)}): "
+            "preprocess the files, or define some of them"
         )
     return macros
 
 
 def _tokens(text: str) -> str:
-    """A text with one space wherever there is space, or a line directive."""
+    """A text with one space in place of any space or line directive."""
     return TOKEN.sub(lambda found: found[1] or " ", text)
 
 
 def _check(text: str, trace: Trace) -> None:
-    """Raise ValueError for what tools read differently, or depends on how they are called."""
+    """Raise ValueError for text that tools read differently, or that depends on how they are called."""
     for file in trace.files:
         content = file.read_bytes()
         if found := LEFT_OUT.search(content):
             line = 1 + content[: found.start()].count(b"\n")
             raise ValueError(
                 f"{file} has the character {found[0].decode()!a} in line {line}, "
-                "at which some tools end the file, and which others leave out: take it out"
+                "which ends the file for some tools and is skipped by others: take it out"
             )
         if re.search(rb"\r(?!\n)", content):
-            raise ValueError(f"{file} has a carriage return within a line, which some tools take for its end")
+            raise ValueError(f"{file} has a carriage return within a line, which ends the line for some tools")
         if CONTINUED.search(content):
             raise ValueError(
                 f"{file} has a macro with a // comment that ends in \\: tools differ in where the macro ends"
@@ -175,7 +170,7 @@ def _check(text: str, trace: Trace) -> None:
         )
     if strange := next((found[1] for found in STRANGE.finditer(text) if found[1]), None):
         raise ValueError(
-            f"the files have the character {strange!a} outside of strings and comments, where all is ASCII"
+            f"the files have the character {strange!a} outside of strings and comments, where only ASCII is allowed"
         )
     if commands := next((found[1] for found in COMMANDS.finditer(text) if found[1]), None):
         raise ValueError(
@@ -185,18 +180,18 @@ def _check(text: str, trace: Trace) -> None:
     for string in _strings(text):
         if any(_simple(str(file)) in _simple(string) for file in trace.files):
             raise ValueError(
-                f"the design depends on {string}, as a string or by `__FILE__: a tool that is given another path for "
-                "the file has another design"
+                f"the design depends on {string}, as a string or by `__FILE__: another path to the file gives another "
+                "design"
             )
 
 
 def _simple(name: str) -> str:
-    """A name, or a string with one, however it is escaped."""
+    """A name, or a string that contains one, without escapes."""
     return re.sub(r"(\\\d+)+|[^\w./+-]", "_", name)
 
 
 def _strings(text: str) -> list[str]:
-    """All strings but those that are given to system tasks and functions."""
+    """All strings outside of calls of system tasks and functions."""
     load_slang()
     from pyslang import syntax
     from pyslang.ast import VisitAction
@@ -215,13 +210,13 @@ def _strings(text: str) -> list[str]:
 
 
 def _choices(usual: frozenset[str], asked: list[str]) -> Iterator[frozenset[str]]:
-    """All choices of some macros, the others being as usual."""
+    """All choices of some macros; the others are as usual."""
     for choice in product((True, False), repeat=len(asked)):
         yield usual ^ {macro for macro, as_usual in zip(asked, choice) if not as_usual}
 
 
 def plain(text: str) -> str:
-    """A preprocessed text without comments, attributes, ``unique`` and ``priority``; what is left stays on its line."""
+    """A preprocessed text without comments, attributes, ``unique`` and ``priority``; the rest stays on its lines."""
     load_slang()
     from pyslang import syntax
 
@@ -246,7 +241,7 @@ def plain(text: str) -> str:
 
 
 def free_name(name: str, text: str) -> str:
-    """The name, or the first of name_1, name_2 and so on that does not stand in a text."""
+    """The first of name, name_1, name_2 and so on that does not occur in a text."""
     names = (name, *(f"{name}_{number}" for number in range(1, len(text) + 2)))
     return next(name for name in names if name not in text)
 

@@ -1,4 +1,4 @@
-"""What the processes of a design read and write."""
+"""The reads and writes of a process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .parts import Part, Parts, Symbol
 
 @dataclass(frozen=True)
 class Sources:
-    """Where a value comes from: the names in it, and whether it may be x though none of these is."""
+    """The sources of a value: its names, and whether it may be x even if none of these is."""
 
     names: frozenset[Symbol]
     may_be_x: bool
@@ -26,54 +26,52 @@ ANYTHING = Sources(frozenset(), True)
 
 @dataclass(frozen=True)
 class Comparison:
-    """An expression in which x is a value like others: what it is part of, its names, and whether it has such a literal
-    itself.
-    """
+    """An expression that treats x as a value like others: the construct around it, its names, and whether it contains
+    such a literal."""
 
     location: Node
     what: str
     names: frozenset[Symbol]
     unknown: bool
     others: frozenset[Symbol] | None = None
-    """The names of the other side, where only x on both sides matters."""
+    """The names of the other side, if only x on both sides matters."""
 
 
 @dataclass
 class Activity:
-    """What a process does."""
+    """The effects of a process."""
 
     kind: str
     """``combinational``, ``listed`` (with a sensitivity list), ``clocked``, ``initial``, ``final``, ``continuous``,
-    ``connection``, ``function``, ``constant``; ``unknown`` starts at something else.
-    """
+    ``connection``, ``function``, ``constant``; ``unknown`` if it waits for something else."""
     location: Node
     body: str | None
-    """Path of the instance that it is in."""
+    """Path of the instance that contains it."""
     reads: Parts = field(default_factory=Parts)
-    """What it has not certainly written before."""
+    """Reads of parts that may not be written yet."""
     hidden: Parts = field(default_factory=Parts)
-    """What functions that it calls read beside their arguments."""
+    """Reads by functions that it calls, other than of their arguments."""
     hidden_in_tasks: Parts = field(default_factory=Parts)
-    """The same of tasks, whose reads start no block."""
+    """Such reads by tasks, which start no block."""
     blocking: Parts = field(default_factory=Parts)
-    """What it writes with ``=``, on some path at least."""
+    """Writes with ``=``, on at least one path."""
     assigned: Assigned = field(default_factory=Assigned)
-    """What it has written where the walk over it is."""
+    """The parts that are certainly written at the current point of the walk."""
     nonblocking: Parts = field(default_factory=Parts)
     delays: dict[Part, set[float | None]] = field(default_factory=dict)
-    """After how many units of time that is written with ``<=``; None where that is not known."""
+    """Delays of the writes with ``<=``, in units of time; None if unknown."""
     listed: set[Symbol] = field(default_factory=set)
-    """What stands in its sensitivity list: whole names, or those of which an edge starts it."""
+    """Names in its sensitivity list: whole names, or names whose edges start it."""
     sources: dict[Symbol, Sources] = field(default_factory=dict)
-    """Where that comes from which it writes."""
+    """The sources of the values that it writes."""
     held: set[Symbol] = field(default_factory=set)
-    """What keeps a value from before, which is x at first."""
+    """Names that keep an earlier value, which is x at first."""
     comparisons: list[Comparison] = field(default_factory=list)
     sees_functions: bool = False
-    """Whether it starts at what functions read, as ``always_comb`` does."""
+    """Whether changes that only functions read start it, as in ``always_comb``."""
 
     result: Part | None = None
-    """The variable in which a function gives its value."""
+    """The variable that holds the value of a function."""
 
     def gives(self, symbol: Symbol, sources: Sources) -> None:
         """Let a value flow to a net or variable."""

@@ -1,4 +1,4 @@
-"""Expressions whose value is known before anything runs, those of loop variables in a turn of their loop included."""
+"""Expressions with constant values, also of loop variables in one turn of their loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXACT: dict[str, Callable[..., int]] = {
 
 GROWING = ("Power", "LogicalShiftLeft", "ArithmeticShiftLeft")
 LONGEST = 4096
-"""The largest exponent or distance of these."""
+"""The largest exponent or distance of a growing operation."""
 
 
 class Constants:
@@ -38,7 +38,7 @@ class Constants:
         return context
 
     def value(self, expression: Node) -> Node | None:
-        """A constant, with x and z as they are; None where it is none."""
+        """The value of a constant expression, with x and z; None for other expressions."""
         if expression.bad:
             return None
         constant = expression.constant
@@ -47,7 +47,7 @@ class Constants:
         return constant.value
 
     def number(self, expression: Node) -> int | None:
-        """A whole number; None where it is none, or has x or z."""
+        """The value as a whole number; None for other values, and values with x or z."""
         from pyslang import SVInt
 
         value = self.value(expression)
@@ -61,9 +61,8 @@ class Constants:
         return isinstance(value, SVInt) and value.hasUnknown
 
     def is_exact(self, operation: Node) -> bool:
-        """Is the value of an operation on constants known, and the one that it would have without widths? True where it
-        has none, and of other operations.
-        """
+        """Does an operation on constants have the value that it would have without widths? True for operations on other
+        values, and for operators that widths do not affect."""
         name, value = operation.op.name, self.number(operation)
         if self.has_unknown(operation):
             return False
@@ -76,7 +75,7 @@ class Constants:
         return EXACT[name](*numbers) == value
 
     def set(self, variable: Node, number: int) -> None:
-        """Let a variable have a value from here on."""
+        """Set the value of a variable."""
         from pyslang import ConstantValue, SVInt
 
         kind, bits = variable.type, variable.type.bitWidth
@@ -88,7 +87,7 @@ class Constants:
             self._context.deleteLocal(variable)
 
     def step(self, expression: Node) -> bool:
-        """Do an assignment or an increment of variables that have values; False where the new one is not known."""
+        """Execute an assignment or an increment of variables with values; False if the new value is not known."""
         return not expression.bad and expression.eval(self._context).value is not None
 
     @contextmanager

@@ -1,13 +1,13 @@
-"""Does a case statement have a label for every value?"""
+"""Labels of a case statement, and whether they cover every value."""
 
 from __future__ import annotations
 
 Pattern = tuple[int, int]
-"""The bits that matter, and their values."""
+"""A mask of the bits that matter, and their values."""
 
 
 def pattern(digits: str, wild: str) -> Pattern | None:
-    """A label from its binary digits, of which those in ``wild`` match both; None where it matches nothing.
+    """The pattern of a label from its binary digits, where digits in ``wild`` match both; None if it matches nothing.
 
     >>> pattern("1z0", "z")
     (5, 4)

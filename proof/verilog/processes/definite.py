@@ -1,4 +1,4 @@
-"""Definite assignment: which bits a process has written wherever it is, on every path that leads there."""
+"""Definite assignment: the bits that a process has written on every path to a point."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Masks = dict[Symbol, int]
 
 
 class Assigned:
-    """The bits that are written on every path to a place in a process; where no path leads, all are."""
+    """The bits that are written on every path to the current point; all bits if no path leads there."""
 
     def __init__(self) -> None:
         self._masks: Masks | None = {}
@@ -22,18 +22,18 @@ class Assigned:
         return self._masks is not None
 
     def write(self, part: Part) -> None:
-        """All bits of a part are written, if it is known which they are."""
+        """Add all bits of a part, if it is certain which they are."""
         if self._masks is not None and part.is_certain:
             self._masks[part.symbol] = self._masks.get(part.symbol, 0) | part.mask
 
     def include(self, other: Assigned) -> None:
-        """What a function has written when it ends is written."""
+        """Add the bits that a function has written at its end."""
         if self._masks is not None and other._masks is not None:
             for symbol, mask in other._masks.items():
                 self._masks[symbol] = self._masks.get(symbol, 0) | mask
 
     def forget(self, symbol: Symbol) -> None:
-        """A variable begins anew."""
+        """Remove a variable."""
         if self._masks is not None:
             self._masks.pop(symbol, None)
 
@@ -42,11 +42,11 @@ class Assigned:
         return self._masks is None or not part.mask & ~self._masks.get(part.symbol, 0)
 
     def mask(self, symbol: Symbol) -> int:
-        """The bits of a net or variable that are written; all where no path leads."""
+        """The written bits of a net or variable; all if no path leads here."""
         return -1 if self._masks is None else self._masks.get(symbol, 0)
 
     def branch(self, ways: Iterable[Callable[[], None]], is_certain: bool = True) -> None:
-        """Walk several ways from here, of which one is gone; or, unless that ``is_certain``, perhaps none."""
+        """Walk several ways from here, exactly one of which is taken; or perhaps none, unless ``is_certain``."""
         start, ends = self._masks, []
         for way in ways:
             self._masks = None if start is None else dict(start)
@@ -55,26 +55,26 @@ class Assigned:
         self._masks = _common(ends if is_certain else [*ends, start])
 
     def unreached(self, way: Callable[[], None]) -> None:
-        """Walk what is never gone."""
+        """Walk a way that is never taken."""
         start, self._masks = self._masks, None
         way()
         self._masks = start
 
     @contextmanager
     def left_by(self, word: str) -> Iterator[None]:
-        """A block at whose end those arrive who ``leave`` by this word."""
+        """A block; every `leave` with this word continues at its end."""
         self._leaving.setdefault(word, []).append([])
         yield
         self._masks = _common([self._masks, *self._leaving[word].pop()])
 
     def leave(self, word: str) -> None:
-        """Leave the innermost block of this word."""
+        """Jump to the end of the innermost block of this word."""
         self._leaving[word][-1].append(self._masks)
         self._masks = None
 
 
 def _common(ends: list[Masks | None]) -> Masks | None:
-    """What is written on all of the ways that arrive."""
+    """The bits that are written on every way that arrives."""
     arriving = [end for end in ends if end is not None]
     if not arriving:
         return None

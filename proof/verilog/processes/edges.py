@@ -1,8 +1,8 @@
-"""Edges at which blocks start: those of a clock or a reset as it comes in, and no others.
+"""Edges that start blocks: only the edges of a clock or reset input are allowed.
 
-A simulator sees every change of a net, however short. So a net that is an input by its value may have edges of its own,
-which no netlist shows: because it is delayed, because a block writes it more than once, or because two changes of one
-moment reach it one after the other.
+A simulator sees every change of a net, however short. So a net with the value of an input may have edges of its own,
+which no netlist shows: because it is delayed, because a block writes it more than once, or because two simultaneous
+changes reach it one after the other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def doubtful_edges(
 ) -> Iterator[tuple[Activity, str]]:
     """The clocked blocks that start at an edge of such a net, each with a sentence.
 
-    ``inputs`` and ``outputs`` are those of the whole design, ``delayed`` the nets and variables that a delay is for.
+    ``inputs`` and ``outputs`` belong to the whole design; ``delayed`` are the nets and variables with a delay.
     """
     edges = _Edges(activities, set(inputs), set(outputs), delayed)
     for activity in activities:
@@ -32,7 +32,7 @@ def doubtful_edges(
 
 
 class _Doubt(Exception):
-    """Why an edge may be none of an input."""
+    """A reason why an edge may not come from an input."""
 
 
 class _Edges:
@@ -55,7 +55,7 @@ class _Edges:
         ]
 
     def _data(self, outputs: set[Symbol]) -> list[Part]:
-        """The parts of inputs on which outputs depend, other than by the edges of clocks and resets."""
+        """The parts of inputs on which outputs depend, except through edges of clocks and resets."""
         read: dict[Part, None] = {}
         waiting = [activity for symbol in outputs for activity in self.writers.get(symbol, ())]
         while waiting:
@@ -67,10 +67,10 @@ class _Edges:
         return [part for part in read if part.symbol in self.inputs]
 
     def origins(self, part: Part, above: tuple[Part, ...] = ()) -> list[Part]:
-        """The parts of inputs that a part of a net comes from. Raises `_Doubt` where it may have edges of its own."""
+        """The parts of inputs from which a part of a net comes. Raises `_Doubt` if it may have edges of its own."""
         name = part.symbol.text
         if part.symbol in self.delayed:
-            raise _Doubt(f"{name} has a delay, so that values of after the edge may be taken over")
+            raise _Doubt(f"{name} has a delay, so that registers may take values from after the edge")
         if any(part.meets(other) for other in above):
             raise _Doubt(f"{name} is part of a loop")
         writers = self._writers(part)

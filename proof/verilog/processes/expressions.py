@@ -1,4 +1,4 @@
-"""What an expression of a design names, and small questions to statements, as slang has elaborated them."""
+"""Questions to expressions of an elaborated design: their names, types and constants."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .constants import Constants
 from .parts import Part, Symbol
 
 CONSTANTS = ("Parameter", "EnumValue", "Genvar", "Specparam", "TypeParameter")
-"""Kinds of symbols whose value is known before anything runs."""
+"""Kinds of symbols with constant values."""
 
 LITERALS = ("IntegerLiteral", "UnbasedUnsizedIntegerLiteral")
 STEPS = ("Preincrement", "Predecrement", "Postincrement", "Postdecrement")
@@ -45,7 +45,7 @@ KINDS = frozenset(
         "EmptyArgument",
     )
 )
-"""Kinds of expressions that a converter is made of."""
+"""Kinds of expressions that a converter may contain."""
 
 OPERATORS = frozenset(
     (
@@ -90,13 +90,13 @@ OPERATORS = frozenset(
         "ArithmeticShiftRight",
     )
 )
-"""Their operators. Which of them tell x from 0 and 1, and which make x, is known."""
+"""Allowed operators: the gate knows which of them distinguish x from 0 and 1, and which give x."""
 
 WITHOUT_A_TYPE = frozenset(("DataType", "EmptyArgument", "Streaming", "ValueRange"))
-"""Kinds of expressions that have no type of their own."""
+"""Kinds of expressions without a type of their own."""
 
 EVERYWHERE = re.compile(r"[\s'{]*(default\s*:[\s'{]*)*('[01]|0)[\s}]*")
-"""What makes the same of an element whether all of it gets it, or each of its parts."""
+"""Values that set an element to the same bits, whether they are given to all of it or to each of its parts."""
 
 OWN = frozenset(
     (
@@ -111,7 +111,7 @@ OWN = frozenset(
         "IntegerLiteral",
     )
 )
-"""Kinds of expressions whose value does not depend on what they are compared with, if their sign does not."""
+"""Kinds of expressions whose value does not depend on the other operand of a comparison, if their sign does not."""
 
 OF_REALS = frozenset(
     (
@@ -126,7 +126,7 @@ OF_REALS = frozenset(
         "LessThanEqual",
     )
 )
-"""Operators that make a bit of real numbers."""
+"""Operators on real numbers that give one bit."""
 
 REAL = frozenset(("$rtoi", "$itor", "$ceil", "$floor", "$clog2"))
 """System functions of real numbers that are exact."""
@@ -162,14 +162,14 @@ def part_of(node: Node, constants: Constants) -> Part | None:
             low, width = select.member.bitOffset, select.type.selectableWidth
         elif (found := _chosen(select, constants)) is not None:
             low, width = found
-        else:  # an index that is not constant, which chooses some of the bits that were chosen so far
+        else:  # a variable index chooses some of the bits so far
             return replace(part, is_certain=False)
         part = replace(part, low=part.low + low, width=width)
     return part
 
 
 def _chosen(select: Node, constants: Constants) -> tuple[int, int] | None:
-    """Which bits constant indices choose: from where on, and how many."""
+    """The bits that constant indices choose: the first one, and their number."""
     kind = select.value.type.canonicalType
     indices = _indices(select, constants)
     if indices is None or not kind.hasFixedRange:
@@ -194,7 +194,7 @@ def _indices(select: Node, constants: Constants) -> tuple[int, int] | None:
 
 
 def may_miss(select: Node, constants: Constants) -> bool:
-    """Can the indices of a selection lie beyond what it selects from?"""
+    """Can the indices of a selection be out of range?"""
     kind = select.value.type.canonicalType
     if select.kind.name == "MemberAccess":
         return False
@@ -213,7 +213,7 @@ def may_miss(select: Node, constants: Constants) -> bool:
 
 
 def turns_around(left: Node, right: Node) -> bool:
-    """Do the indices of two unpacked arrays, or of arrays in them, run in different ways?"""
+    """Do the indices of two unpacked arrays, or of arrays in them, run in opposite directions?"""
     while left.isUnpackedArray and right.isUnpackedArray and left.hasFixedRange and right.hasFixedRange:
         ways = {extent.left < extent.right for extent in (left.fixedRange, right.fixedRange)}
         if len(ways) > 1 and left.fixedRange.width > 1:
@@ -240,21 +240,21 @@ def targets_of(node: Node) -> set[Symbol]:
 
 
 def is_expression(node: Node) -> bool:
-    """Is a node of a walk one, and no symbol or statement?"""
+    """Is a node an expression, not a symbol or statement?"""
     from pyslang import ast
 
     return isinstance(node, ast.Expression)
 
 
 def is_bits(kind: Node) -> bool:
-    """Is a type made of bits, and of a number of them that is known?"""
+    """Does a type consist of a known number of bits?"""
     if kind.isUnpackedArray:
         return kind.hasFixedRange and is_bits(kind.arrayElementType)
     return kind.isIntegral or kind.isUnpackedStruct
 
 
 def has_two_states(kind: Node) -> bool:
-    """Has a type bits that start as 0, and not as x?"""
+    """Does a type have bits whose initial value is 0, not x?"""
     if kind.isUnpackedArray:
         return has_two_states(kind.arrayElementType)
     if kind.isUnpackedStruct:
@@ -263,9 +263,8 @@ def has_two_states(kind: Node) -> bool:
 
 
 def _is_spread(pattern: Node) -> bool:
-    """Is the default of an assignment pattern given to parts of its elements, where it is not the same for all bits?
-    Dimensions of an unpacked array are no such parts.
-    """
+    """Does the default of an assignment pattern set parts of its elements, to bits that differ? Dimensions of an
+    unpacked array do not count as parts."""
     default = pattern.defaultSetter
     if default is None or EVERYWHERE.fullmatch(str(default.syntax)):
         return False
@@ -276,30 +275,30 @@ def _is_spread(pattern: Node) -> bool:
 
 
 def _is_given(element: Node) -> bool:
-    """Is an element of a pattern itself one that stands nowhere, but comes from a default?"""
+    """Is an element of a pattern an implicit pattern, from a default?"""
     return element.kind.name.endswith("Pattern") and element.syntax is None
 
 
 def foreign(expression: Node) -> str | None:
-    """What a converter is not made of, in an expression without its parts; None where there is no such thing."""
+    """The reason why an expression, without its parts, is not allowed in a converter, or None."""
     kind = expression.kind.name
     if kind not in KINDS:
         return f"there is an expression of another kind ({words(kind)})"
     if kind in ("UnaryOp", "BinaryOp") and expression.op.name not in OPERATORS:
         return f"there is an operator of another kind ({words(expression.op.name)})"
     if kind == "StructuredAssignmentPattern" and _is_spread(expression):
-        return "there is a default for the parts of elements, which tools make of the whole element or of each part"
+        return "there is a default for the parts of elements, which tools apply to the whole element or to each part"
     if kind == "ConditionalOp" and any(condition.pattern is not None for condition in expression.conditions):
         return "there is a pattern"
     if kind == "Streaming" and any(stream.withExpr is not None for stream in expression.streams):
         return "there is a stream of a part of an array"
     if kind not in WITHOUT_A_TYPE and not (is_bits(expression.type) or (kind == "Call" and expression.type.isVoid)):
-        return f"there is a value of the type {expression.type}, which is not made of bits"
+        return f"there is a value of the type {expression.type}, which does not consist of bits"
     return None
 
 
 def is_of_reals(expression: Node, constants: Constants) -> bool:
-    """Is a constant made of real numbers in a way that all tools compute alike: finite ones, by IEEE 754?"""
+    """Is a constant computed from finite real numbers by operations of IEEE 754, so that all tools agree?"""
     from pyslang import ast
 
     reals, others = [], []
@@ -320,7 +319,7 @@ def is_of_reals(expression: Node, constants: Constants) -> bool:
 
 
 def compares_reals(node: Node, constants: Constants) -> bool:
-    """Is an expression a comparison of real constants, whose value all tools compute alike?"""
+    """Is an expression a comparison of real constants on which all tools agree?"""
     sides = {"UnaryOp": ("operand",), "BinaryOp": ("left", "right")}.get(node.kind.name, ())
     operands = [getattr(node, side) for side in sides]
     return (
@@ -332,7 +331,7 @@ def compares_reals(node: Node, constants: Constants) -> bool:
 
 
 def selects_of(node: Node) -> list[Node]:
-    """The selections by an index that an expression is made of, the last one first."""
+    """The selections by an index in an expression, the last one first."""
     found = []
     while node.kind.name in ("ElementSelect", "RangeSelect", "MemberAccess"):
         if node.kind.name != "MemberAccess":
@@ -350,7 +349,7 @@ def indices_of(node: Node) -> list[Node]:
 
 
 def contents(expression: Node, constants: Constants) -> tuple[set[Symbol], bool, list[Node]]:
-    """The names in an expression, whether it may itself make x or z, and the functions that it calls."""
+    """The names in an expression, whether it may give x or z by itself, and the functions that it calls."""
     from pyslang import ast
 
     names, is_unknown, called = set(), False, []
@@ -368,7 +367,7 @@ def contents(expression: Node, constants: Constants) -> tuple[set[Symbol], bool,
         elif kind in ("ElementSelect", "RangeSelect"):
             is_unknown = is_unknown or may_miss(node, constants)
         elif kind == "Inside" or (kind == "BinaryOp" and node.op.name.startswith("Wildcard")):
-            node.left.visit(look)  # what may have wildcards is on the right
+            node.left.visit(look)  # the right side may have wildcards
             return ast.VisitAction.Skip
         elif kind == "BinaryOp" and node.op.name in ("Divide", "Mod"):
             is_unknown = is_unknown or not constants.number(node.right)
@@ -383,7 +382,7 @@ def contents(expression: Node, constants: Constants) -> tuple[set[Symbol], bool,
 
 
 def same_value(expression: Node) -> Node:
-    """An expression without the conversions that keep its value, whatever it is."""
+    """An expression without the conversions that keep every value."""
     while expression.kind.name == "Conversion":
         before, after = expression.operand.type, expression.type
         widened = after.bitWidth > before.bitWidth and not before.isSigned
@@ -396,7 +395,7 @@ def same_value(expression: Node) -> Node:
 
 
 def loses_sign(expression: Node, constants: Constants, is_widened: bool = True) -> bool:
-    """Is a signed number, which may be negative, taken as if it were none, and, unless told otherwise, widened?"""
+    """Is a signed number, which may be negative, converted to an unsigned one, and, if ``is_widened``, to more bits?"""
     if expression.kind.name != "Conversion":
         return False
     before, after = expression.operand.type, expression.type
@@ -408,9 +407,8 @@ def loses_sign(expression: Node, constants: Constants, is_widened: bool = True) 
 
 
 def depends_on_width(expression: Node, constants: Constants) -> Node | None:
-    """The first part of a constant that would have another value in more bits, or with another sign, or is computed
-    from x: tools differ in what they give to a constant. What is assigned or cast in the end is none.
-    """
+    """The first part of a constant that would have another value in more bits or with another sign, or that is computed
+    from x, or None: tools differ in the type of a constant. The final assignment or cast does not count."""
     from pyslang import ast
 
     found: Node | None = None
@@ -433,7 +431,7 @@ def depends_on_width(expression: Node, constants: Constants) -> Node | None:
 
 
 def keeps_its_type(operand: Node, constants: Constants) -> bool:
-    """Has an operand the same value whatever type the others give it?"""
+    """Does an operand have the same value in every type that the other operands may give it?"""
     if loses_sign(operand, constants, is_widened=False):
         return False
     own = same_value(operand)
@@ -441,19 +439,19 @@ def keeps_its_type(operand: Node, constants: Constants) -> bool:
 
 
 def value_of(expression: Node) -> Node:
-    """An expression without what only changes its width or sign."""
+    """An expression without conversions of its width or sign."""
     while expression.kind.name == "Conversion":
         expression = expression.operand
     return expression
 
 
 def has_z(literal: Node) -> bool:
-    value = getattr(literal, "value", None)  # a range of values has none
+    value = getattr(literal, "value", None)  # a range has no value
     return value is not None and value.hasUnknown and "z" in str(value).partition("'")[2].lower()
 
 
 def locals_of(subroutine: Node) -> list[Node]:
-    """Variables that are declared in a function, in all of its blocks."""
+    """The variables of a function, in all of its blocks."""
     from pyslang import ast
 
     found = []
@@ -480,18 +478,18 @@ def dpi_import() -> Node:
 
 
 def instance_of(symbol: Node) -> Node | None:
-    """The body of the instance that a symbol is in; None for one of a package."""
+    """The body of the instance that contains a symbol; None in a package."""
     return None if symbol.parentScope is None else symbol.parentScope.containingInstance
 
 
 def body_of(symbol: Node) -> str | None:
-    """Path of the instance that a symbol is in."""
+    """Path of the instance that contains a symbol."""
     scope = instance_of(symbol)
     return None if scope is None else scope.hierarchicalPath
 
 
 def words(kind: str) -> str:
-    """A kind of slang's as words.
+    """A kind of slang in words.
 
     >>> words("RandCase")
     'rand case'

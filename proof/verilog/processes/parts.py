@@ -1,4 +1,4 @@
-"""The parts of nets and variables that expressions name."""
+"""Parts of nets and variables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..slang import Node
 
 @dataclass(frozen=True)
 class Symbol:
-    """A net or variable; equal where it is the same one of the elaborated design."""
+    """A net or variable of the elaborated design."""
 
     path: str
     offset: int
@@ -21,19 +21,19 @@ class Symbol:
 
     @classmethod
     def of(cls, symbol: Node) -> Symbol:
-        symbol = getattr(symbol, "internalSymbol", None) or symbol  # of a modport, which is another name
+        symbol = getattr(symbol, "internalSymbol", None) or symbol  # a modport is another name
         return cls(symbol.hierarchicalPath, symbol.location.offset)
 
 
 @dataclass(frozen=True)
 class Part:
-    """Bits of a net or variable, ``width`` of them from ``low`` on: those of an array or a structure are counted on."""
+    """``width`` bits of a net or variable from ``low`` on; bits of arrays and structures are numbered consecutively."""
 
     symbol: Symbol
     low: int
     width: int
     is_certain: bool = True
-    """Whether it is all of them; or some, which an index chooses that is not constant."""
+    """Whether it means all of these bits, or some that a variable index chooses."""
 
     @property
     def mask(self) -> int:
@@ -45,7 +45,7 @@ class Part:
 
 
 class Parts:
-    """Parts, with the place where each stands first."""
+    """Parts, each with the place of its first occurrence."""
 
     def __init__(self) -> None:
         self._found: dict[Symbol, dict[Part, Node]] = {}

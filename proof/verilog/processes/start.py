@@ -1,4 +1,4 @@
-"""Processes that no change is sure to start: ``always @*`` waits for one before it does anything."""
+"""Processes that no change is sure to start: ``always @*`` waits for a change before it runs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .parts import Symbol
 
 
 def not_started(activities: list[Activity], inputs: Iterable[Symbol], valued: set[Symbol]) -> list[Activity]:
-    """Those that wait for a change of what may never change after the start of a simulation.
+    """The processes that wait for a change of names that may never change after the start of a simulation.
 
-    ``inputs`` are those of the whole design, and ``valued`` the variables that have a value from the start: what such a
-    one is given then need not be another.
+    ``inputs`` belong to the whole design. ``valued`` are the variables with an initial value: the first write to such a
+    variable need not change it.
     """
     valued = valued.union(*(activity.blocking.symbols for activity in activities if activity.kind == "initial"))
     changing = set(inputs) - valued

@@ -1,4 +1,4 @@
-"""A walk over the statements and expressions of a design that slang has elaborated, in the order in which they run."""
+"""A walk over the statements and expressions of an elaborated design, in the order of execution."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ from .parts import Part, Symbol
 KNOWS_X = "a comparison that tells x from 0 and 1"
 WITHOUT_X = "a conversion to a type without x"
 COUNTS = ("$countones", "$onehot", "$onehot0")
-"""System functions that count ones, and no x."""
+"""System functions that count ones, but not x."""
 
 
 TURNS = 4096
-"""Turns of loops that are walked one by one in a process or a function."""
+"""Turns of loops, at most, that are walked one by one in a process or function."""
 
 
 class Reader:
-    """Reads processes of the design below ``top``; ``objects`` is told of what no process may do, with its place."""
+    """Reads processes of the design ``top``; calls ``objects`` with the place of each construct that is not allowed."""
 
     def __init__(self, top: Node, objects: Callable[..., None]) -> None:
         self.objects = objects
@@ -88,7 +88,7 @@ class Reader:
         return activity
 
     def _start(self, activity: Activity, timing: Node) -> str:
-        """The kind of a process by what it waits for."""
+        """The kind of a process, from its sensitivity."""
         events = timing.events if timing.kind.name == "EventList" else [timing]
         if timing.kind.name == "ImplicitEvent":
             return "combinational"
@@ -111,7 +111,7 @@ class Reader:
         activity.listed = {Symbol.of(event.expr.symbol) for event in events if event.expr.kind.name == "NamedValue"}
         return "listed"
 
-    # Statements. What has no method here is an objection.
+    # Statements. A statement without a method is an objection.
 
     def statement(self, activity: Activity, statement: Node) -> None:
         read = getattr(self, f"_{statement.kind.name}", None)
@@ -169,7 +169,7 @@ class Reader:
         ways: list[Node] = []
         dead: list[Node] = []
         is_certain, rest = False, statement
-        while rest is not None:  # an else if is no deeper than its if
+        while rest is not None:  # an else if is at the depth of its if
             if is_if := rest.kind.name == "Conditional":
                 for condition in rest.conditions:
                     if condition.pattern is not None:
@@ -184,7 +184,7 @@ class Reader:
         self._branch(activity, ways, dead, is_certain)
 
     def _branch(self, activity: Activity, ways: list[Node], dead: list[Node], is_certain: bool) -> None:
-        """Statements of which one is done, or perhaps none, and those that never are."""
+        """Statements of which at most one runs, and statements that never run."""
         activity.assigned.branch([partial(self.statement, activity, way) for way in ways], is_certain)
         for way in dead:
             activity.assigned.unreached(partial(self.statement, activity, way))
@@ -208,7 +208,7 @@ class Reader:
                 if not is_wild or not self._is_pattern(label):
                     self.expression(activity, label)
                     self.compared(activity, label, f"a label of a {word}", only_literals=not is_wild)
-        if not is_wild:  # x is met by x
+        if not is_wild:  # x matches x
             labels = [self.sources(activity, label).names for item in statement.items for label in item.expressions]
             names, others = self.sources(activity, statement.expr).names, frozenset[Symbol]().union(*labels)
             what = f"the expression and in a label of a {word}"
@@ -221,12 +221,12 @@ class Reader:
             ways, dead = ways[chosen : chosen + 1], ways[:chosen] + ways[chosen + 1 :]
         is_certain = statement.defaultCase is not None or (chosen is not None and bool(ways))
         names_all = chosen is None and self._names_all(statement, word)
-        if names_all:  # what stands before it, or its default, would be for x alone
+        if names_all:  # only x reaches earlier values or the default
             self.compared(activity, statement.expr, f"a {word} with a label for every value")
         self._branch(activity, ways, dead, is_certain or names_all)
 
     def _chosen(self, case: Node) -> int | None:
-        """Which way a case of constants goes, counted; None where that is not known."""
+        """The number of the way that a case of constants takes, or None if unknown."""
         value = self.constants.number(case.expr)
         labels = [[self.constants.number(label) for label in item.expressions] for item in case.items]
         if value is None or any(None in numbers for numbers in labels):
@@ -234,7 +234,7 @@ class Reader:
         return next((place for place, numbers in enumerate(labels) if value in numbers), len(labels))
 
     def _names_all(self, case: Node, word: str) -> bool:
-        """Has a case a label for each value of its expression?"""
+        """Does a case have a label for each value of its expression?"""
         from pyslang import LiteralBase, SVInt
 
         inner, whole_width, wild = same_value(case.expr).type, case.expr.type.bitWidth, {"casez": "z", "casex": "xz"}
@@ -251,7 +251,7 @@ class Reader:
         return covers_all(patterns)
 
     def _is_pattern(self, label: Node) -> bool:
-        """Is a label a constant, whose x and z are wildcards?"""
+        """Is a label a constant with x and z as wildcards?"""
         if _is_range(label):
             return self._is_pattern(label.left) and self._is_pattern(label.right)
         return label.kind.name in LITERALS or self.constants.value(label) is not None
@@ -283,9 +283,7 @@ class Reader:
                 activity.assigned.branch([turn], is_certain=False)
 
     def _unrolled(self, activity: Activity, loop: Node, first: dict[Node, Node], turn: Callable[[], None]) -> bool:
-        """Walk the turns of a for loop one by one; False where it is not known, or not to its end, how many there
-        are.
-        """
+        """Walk the turns of a for loop one by one; False if their number is not known, or too large."""
         constants = self.constants
         known = {variable: constants.number(value) for variable, value in first.items()}
         values = {variable: value for variable, value in known.items() if value is not None}
@@ -307,7 +305,7 @@ class Reader:
                 constants.unset(variable)
 
     def _writes(self, body: Node, variable: Node, activity: Activity) -> bool:
-        """May a statement write a variable, itself or by a function?"""
+        """May a statement write a variable, directly or in a function?"""
         from pyslang import ast
 
         symbol, found = Symbol.of(variable), False
@@ -356,7 +354,7 @@ class Reader:
         self._looped(activity, statement, bool(self.constants.number(statement.count)))
 
     def _looped(self, activity: Activity, statement: Node, is_certain: bool) -> None:
-        """A loop of which nothing is known but whether it has a turn: later ones find more written than the first."""
+        """Walk a loop with an unknown number of turns: later turns find at least the writes of the first."""
         with activity.assigned.left_by("Break"):
             activity.assigned.branch([partial(self._turn, activity, statement.body)], is_certain)
 
@@ -379,7 +377,7 @@ class Reader:
                 activity.write(activity.result, statement.sourceRange.start, sources)
         activity.assigned.leave("Return")
 
-    # What a proof leaves out: what it looks at does not matter, what it does would.
+    # Assertions and messages, which a proof leaves out: they may read anything, but must not write.
 
     def _ImmediateAssertion(self, activity: Activity, statement: Node) -> None:
         self.expression(Activity("assertion", statement.sourceRange.start, activity.body), statement.cond)
@@ -397,7 +395,7 @@ class Reader:
                 self._unseen(activity, action)
 
     def _unseen(self, activity: Activity, node: Node) -> None:
-        """Object to what an assertion or the arguments of a message do."""
+        """Object to effects of an assertion or of the arguments of a message."""
         from pyslang import ast
 
         def look(inner: Node) -> Node:
@@ -417,11 +415,11 @@ class Reader:
     # Expressions.
 
     def expression(self, activity: Activity, expression: Node, acts: bool = False) -> None:
-        """Read an expression, and do what it does: assignments, increments, calls of functions that write more than
-        their value.
+        """Read an expression and apply its effects: assignments, increments, and calls of functions that write more
+        than their value.
 
-        Only one that ``acts``, a statement for example, may do something, and that as a whole: of a part nobody knows
-        whether it is evaluated (``&&``, ``?:``) and in which order, and tools differ.
+        Only a whole expression that ``acts``, such as a statement, may have effects: whether and in which order tools
+        evaluate parts (``&&``, ``?:``) differs.
         """
         from pyslang import ast
 
@@ -456,7 +454,9 @@ class Reader:
             if kind in ("NamedValue", "HierarchicalValue", "ElementSelect", "RangeSelect", "MemberAccess"):
                 return ast.VisitAction.Skip if self._read(activity, node) else ast.VisitAction.Advance
             if kind in LITERALS and has_z(node) and activity.kind != "constant":  # which may be a pattern
-                self.objects(node.sourceRange.start, "there is a z, which is a level of its own in no circuit of gates")
+                self.objects(
+                    node.sourceRange.start, "there is a z, which is not a level of its own in a circuit of gates"
+                )
             elif kind == "BinaryOp" and node.op.name == "Power" and not self._is_known_power(node):
                 self.objects(
                     node.sourceRange.start, "there is a power that is no constant, or has too few bits", of_tools=True
@@ -470,7 +470,7 @@ class Reader:
                 self.compared(activity, node.left, KNOWS_X)
                 if node.op.name.startswith("Case") or not self._is_pattern(node.right):
                     self.compared(activity, node.right, KNOWS_X)
-                elif node.op.name.startswith("Wildcard"):  # its z is a wildcard
+                elif node.op.name.startswith("Wildcard"):  # z is a wildcard
                     node.left.visit(look)
                     return ast.VisitAction.Skip
             elif kind == "Inside":
@@ -489,7 +489,7 @@ class Reader:
         return self.constants.number(node) is not None and self.constants.is_exact(node)
 
     def _inside(self, left: Node, values: Iterable[Node]) -> None:
-        """Object to an operand whose value depends on the others: tools compare with all at once, or one by one."""
+        """Object to an operand whose value depends on the others: tools compare all at once, or one by one."""
         ends = [end for value in values for end in ((value.left, value.right) if _is_range(value) else (value,))]
         for operand in (left, *ends):
             if not keeps_its_type(operand, self.constants):
@@ -500,7 +500,7 @@ class Reader:
                 )
 
     def _act(self, activity: Activity, node: Node) -> bool:
-        """Do what an assignment, an increment or a call does; False for another expression."""
+        """Apply an assignment, an increment or a call; False for other expressions."""
         kind = kind_of(node)
         if kind == "Assignment":
             self._assignment(activity, node)
@@ -527,7 +527,7 @@ class Reader:
         return True
 
     def given(self, activity: Activity, left: Node, formal: Node) -> None:
-        """What an output gives to the expression that it is connected with."""
+        """Write the expression that is connected to an output."""
         self.target(activity, left, True, Sources(frozenset({Symbol.of(formal)}), False))
 
     def _converted(self, activity: Activity, conversion: Node) -> None:
@@ -535,7 +535,7 @@ class Reader:
             self.compared(activity, conversion.operand, WITHOUT_X)
 
     def _does(self, call: Node, caller: Activity) -> bool:
-        """Does a function write more than its value?"""
+        """Does a function write anything but its value?"""
         if call.isSystemCall:
             return False
         if any(formal.direction.name != "In" for formal in call.subroutine.arguments):
@@ -561,7 +561,7 @@ class Reader:
                     activity.delays.setdefault(part, set()).add(delay)
 
     def copied(self, kind: Node, right: Node) -> None:
-        """Object to an array that is assigned to one whose indices run the other way."""
+        """Object to the assignment of an array to one whose indices run the other way."""
         if turns_around(kind, right.type):
             self.objects(
                 right.sourceRange.start,
@@ -570,13 +570,12 @@ class Reader:
             )
 
     def _delay(self, control: Node) -> float | None:
-        """Units of time after which ``<=`` writes; an objection to more than one, as a clock moves at whole units, so
-        that there are at least two from one edge to the next.
-        """
+        """The delay of a ``<=`` in units of time. More than one unit is an objection: clocks move at whole units, so
+        edges may be two units apart."""
         value = self.constants.value(control.expr)
         delay = value if isinstance(value, float) else self.constants.number(control.expr)
         if delay is None:
-            self.objects(control.sourceRange.start, "there is a delay that is no constant")
+            self.objects(control.sourceRange.start, "there is a delay that is not constant")
         elif not 0 <= delay <= 1:
             self.objects(
                 control.sourceRange.start, f"<= writes {delay} units of time later, perhaps after the next edge"
@@ -584,7 +583,7 @@ class Reader:
         return delay
 
     def _at_once(self, activity: Activity, leaves: Iterable[Node]) -> None:
-        """Object to names that are written together where their order matters: nothing says what it is."""
+        """Object to names that are written together if the result depends on their undefined order."""
         parts = [(leaf, part) for leaf in leaves if (part := part_of(leaf, self.constants)) is not None]
         for place, (leaf, part) in enumerate(parts):
             others = [other for number, (_, other) in enumerate(parts) if number != place]
@@ -597,7 +596,7 @@ class Reader:
                 )
 
     def _moved(self, activity: Activity, leaves: Iterable[Node], called: Iterable[Node]) -> None:
-        """Object to an index of what is written that a function changes on the way: nothing says which one counts."""
+        """Object to an index on the left side that a function changes meanwhile: which value counts is undefined."""
         written = set[Symbol]()
         for inner in filter(None, (self._function(function, activity) for function in called)):
             written |= inner.blocking.symbols
@@ -609,7 +608,7 @@ class Reader:
                 )
 
     def sources(self, activity: Activity, expression: Node) -> Sources:
-        """Where the value of an expression comes from."""
+        """The sources of the value of an expression."""
         names, may_be_x, called = contents(expression, self.constants)
         for function in called:
             inner = self._function(function, activity)
@@ -620,7 +619,7 @@ class Reader:
         return Sources(frozenset(names), may_be_x)
 
     def target(self, activity: Activity, target: Node, blocking: bool, sources: Sources) -> None:
-        """Write what an expression on the left side names, and read its indices."""
+        """Write the names on the left side, and read their indices."""
         leaves = list(self._leaves(target))
         self._at_once(activity, leaves)
         for leaf in leaves:
@@ -639,11 +638,11 @@ class Reader:
                 self.compared(activity, index, "an index of what is written")
             write = activity.write if blocking else activity.write_later
             write(part, place, sources)
-            if not leaf.type.isFourState:  # also one of several, of which a conversion would be of all
+            if not leaf.type.isFourState:  # also one of several names, which one conversion would cover
                 activity.comparisons.append(Comparison(place, WITHOUT_X, sources.names, sources.may_be_x))
 
     def _leaves(self, target: Node) -> Iterator[Node]:
-        """The names, with their selections, that an expression on the left side is made of."""
+        """The names on the left side, with their selections."""
         match target.kind.name:
             case "Concatenation":
                 inner = target.operands
@@ -670,7 +669,7 @@ class Reader:
             yield from self._leaves(one)
 
     def _read(self, activity: Activity, node: Node) -> bool:
-        """Read a name with its indices; False for a selection from something that is no name."""
+        """Read a name with its indices; False for a selection from something other than a name."""
         chosen = node
         while chosen.kind.name in ("ElementSelect", "RangeSelect", "MemberAccess"):
             if chosen.value.type.isFourState and not chosen.type.isFourState:  # a member of a structure
@@ -692,7 +691,7 @@ class Reader:
         return True
 
     def _look_across(self, activity: Activity, node: Node) -> None:
-        """Object to a name of another module, unless that is an interface, and to a variable that belongs to none."""
+        """Object to a name of another module, unless that is an interface, and to a variable outside of modules."""
         root = root_of(node)
         scope = instance_of(root.symbol)
         if scope is None and root.symbol.kind.name == "Variable" and not root.symbol.parentScope.isProceduralContext:
@@ -712,7 +711,7 @@ class Reader:
 
     def compared(self, activity: Activity, node: Node, what: str, only_literals: bool = False) -> None:
         sources = self.sources(activity, node)
-        # without wildcards only a literal matters: of 0 and 1 one is always met
+        # without wildcards only literals matter: 0 or 1 always matches
         activity.comparisons.append(
             Comparison(node.sourceRange.start, what, frozenset() if only_literals else sources.names, sources.may_be_x)
         )
@@ -768,7 +767,7 @@ class Reader:
         return found
 
     def _calls(self, subroutine: Node) -> frozenset[Symbol]:
-        """The functions and tasks that one calls, and those that these call."""
+        """The functions and tasks that one calls, directly or through others."""
         key = Symbol.of(subroutine)
         if key not in self.calls:
             found: set[Symbol] = set()
@@ -782,18 +781,18 @@ class Reader:
         return self.calls[key]
 
     def function(self, subroutine: Node) -> None:
-        """Read a function that is perhaps called where nothing runs, as for the bounds of a vector."""
+        """Read a function that may be called outside of processes, as for the bounds of a vector."""
         self._function(subroutine, Activity("function", subroutine.location, body_of(subroutine)))
 
     def _function(self, subroutine: Node, caller: Activity) -> Activity | None:
-        """What a function or task does outside of itself; None while it is being read, as one is that calls itself."""
+        """The effects of a function or task outside of itself; None while it is being read, because it calls itself."""
         key = Symbol.of(subroutine)
         if key in self.functions:
             return self.functions[key]
         self.functions[key] = None
         if key in self._calls(subroutine) and _keeps(subroutine):
             self.objects(
-                subroutine.location, f"{subroutine.name} calls itself, and not all of its variables are automatic"
+                subroutine.location, f"{subroutine.name} calls itself, but not all of its variables are automatic"
             )
         if subroutine.flags & dpi_import():
             self.objects(subroutine.location, f"{subroutine.name} is a function of another language")
@@ -833,7 +832,7 @@ def _is_range(value: Node) -> bool:
 
 
 def _keeps(subroutine: Node) -> bool:
-    """Has a function or task a variable that all of its calls share?"""
+    """Does a function or task have a variable that all of its calls share?"""
     variables = [*subroutine.arguments, *locals_of(subroutine), *filter(None, [subroutine.returnValVar])]
     return any(variable.lifetime.name == "Static" for variable in variables)
 

@@ -105,7 +105,7 @@ def test_unknown_with_a_map_file(capsys, tmp_path):
         ),
         (
             [*E2M1, "--top", "e2m1_block"],
-            "the map says nothing of x, and e2m1_block has no port of that name: map x=PATTERN; "
+            "the map has no entry for x, and e2m1_block has no port of that name: map x=PATTERN; "
             "its inputs are in_0, in_1, in_2, in_3",
         ),
         (

@@ -67,7 +67,7 @@ def test_a_port_of_the_same_name_needs_no_entry():
         (
             {},
             ports(d=64),
-            "the map says nothing of x, and top has no port of that name: map x=PATTERN; its inputs are d",
+            "the map has no entry for x, and top has no port of that name: map x=PATTERN; its inputs are d",
         ),
         ({"x": "d"}, ports(d=32), "x=d has 32 bits, not 2 x 32"),
         ({"x": "a_{i}"}, ports(a_0=32, a_1=16), "x=a_{i} gives element 1 16 bits, not 32"),
@@ -90,17 +90,17 @@ def test_a_port_of_the_same_name_needs_no_entry():
         ({"x": "d", "p": "d"}, ports(d=64), "p needs an output, and d of top is an input"),
         ({"x": "d[70:7]"}, ports(d=64), "d[70:7] is not within d of top, which has 64 bits from index 0"),
         ({"x": "d@big"}, ports(d=64), "x=d@big must end with @msb, @lsb or nothing, not @big"),
-        ({"x": "a_{j}"}, ports(d=64), "in braces stands whole-number arithmetic with i and n, not {j}"),
-        ({"x": "a_{i**9}"}, ports(d=64), "in braces stands whole-number arithmetic with i and n, not {i**9}"),
+        ({"x": "a_{j}"}, ports(d=64), "braces must contain whole-number arithmetic with i and n, not {j}"),
+        ({"x": "a_{i**9}"}, ports(d=64), "braces must contain whole-number arithmetic with i and n, not {i**9}"),
         (
             {"x": "a_{i:99999999999}"},
             ports(d=64),
-            "in braces stands whole-number arithmetic with i and n, not {i:99999999999}",
+            "braces must contain whole-number arithmetic with i and n, not {i:99999999999}",
         ),
         (
             {"x": "a_{" + "(" * 500 + "}"},
             ports(d=64),
-            "in braces stands whole-number arithmetic with i and n, not {" + "(" * 500 + "}",
+            "braces must contain whole-number arithmetic with i and n, not {" + "(" * 500 + "}",
         ),
         (
             {"x": "d[1000000000000000000000:0]"},

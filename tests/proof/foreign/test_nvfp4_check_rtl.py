@@ -41,7 +41,9 @@ def test_the_order_that_it_has(quantizer, tmp_path):
     assert check.status is Status.UNKNOWN and not check.first
     assert [candidate.names for candidate in check.matches] == [("nvfp4_paper",)]
     (remark,) = check.remarks
-    assert remark.startswith("no proof was possible: mxcast_check is not made of maximum, scale_unit, factor_unit and")
+    assert remark.startswith(
+        "no proof was possible: mxcast_check does not consist of maximum, scale_unit, factor_unit and"
+    )
 
 
 @pytest.mark.slow

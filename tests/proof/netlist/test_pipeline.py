@@ -59,7 +59,7 @@ def test_a_pipeline(tmp_path, body, latency, edges):
         (
             "always @(posedge clk or posedge b[0]) if (b[0]) y <= 0; else y <= a;",
             1,
-            "it has storage that is no plain register: a reset that is not tied",
+            "it has storage other than plain registers: a reset that is not tied",
         ),
         ("always @(posedge b[0]) y <= a;", 1, "it has a register on another clock than clk"),
         (

@@ -145,7 +145,12 @@ WRITES = "function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
             "assign p = f(p0, rare);",
             "",
         ),
-        (ANY, "the sensitivity list of its block does not have all of it", REG.format(body="always @(x) y = p0;"), ""),
+        (
+            ANY,
+            "the sensitivity list of its block does not contain all of it",
+            REG.format(body="always @(x) y = p0;"),
+            "",
+        ),
         (
             ANY,
             "is read before its block writes it",
@@ -598,7 +603,7 @@ REPEATED = "reg [7:0] y; always @* begin y = 0; repeat (3) y = y + x[0]; end "
         ),
         (
             UNKNOWN,
-            "read_verilog alone is not trusted with a number that is widened for the port i",
+            "read_verilog alone is not trusted with the widened number at the port i",
             REPEATED + "wire w; sub u(.i(~x[3:2]), .o(w)); assign p = rare & w ? bad : p0; endmodule "
             "module sub(input [7:0] i, output o); assign o = i == 8'hFD;",
         ),
@@ -610,7 +615,7 @@ REPEATED = "reg [7:0] y; always @* begin y = 0; repeat (3) y = y + x[0]; end "
         (PASS, "", REPEATED + "assign p = p0 | (y & 8'd0);"),
         (
             UNKNOWN,
-            "t is used before its declaration, and one around it is there",
+            "t is used before its declaration, and an outer scope declares it too",
             "wire t = rare; wire q; generate if (1) begin : g assign q = t; wire t = 1'b0; end endgenerate "
             "wire ok = !q; assign p = ok ? p0 : bad;",
         ),

@@ -46,7 +46,7 @@ BLOCK = "a block writes c, perhaps more than once"
         (BLOCK, f"reg c, k; always @* begin c = 1'b0; k = x[0]; c = clk; end {TAKEN}"),
         (BLOCK, f"reg c; always @(posedge clk, negedge clk) c <= clk; {TAKEN}"),
         ("is part of a loop", f"wire c = c | clk; {TAKEN}"),
-        ("there is a delay that is no constant", "always @(posedge clk) p <= #x q;"),
+        ("there is a delay that is not constant", "always @(posedge clk) p <= #x q;"),
         # an edge of the clock may be in between
         ("<= writes 1000 units of time later", "always @(posedge clk) p <= #1000 q;"),
         ("<= writes -1 units of time later", "localparam D = 1; always @(posedge clk) p <= #(D - 2) q;"),

@@ -1,4 +1,4 @@
-"""What the gate objects to, and what it does not: each text beside one that differs in the point that matters."""
+"""Objections of the gate: each faulty text comes with a right one that differs in one point."""
 
 from __future__ import annotations
 
@@ -18,118 +18,129 @@ endmodule
 CALLS = "function [7:0] f0(input [7:0] a); f0 = a; endfunction " + " ".join(
     f"function [7:0] f{n}(input [7:0] a); f{n} = f{n - 1}(a); endfunction" for n in range(1, 201)
 )
-EARLY = "is used before its declaration, and one around it is there"
+EARLY = "is used before its declaration, and an outer scope declares it too"
 BEFORE = "is read before its block writes it"
 STARTS = "no change is sure to start the block"
 SAYS = "an assertion or a message writes something"
-Y = "reg [7:0] y; assign p = y;"
-T = f"{Y} reg [7:0] t;"
-G = f"{Y} function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
-S = "wire s = rare ? 1'bx : 1'b0;"
-X = "function automatic f(input r); f = r ? 1'bx : 1'b0; endfunction"
-CASEZ = f"{Y} always @* casez (s) 1'b0: y = p0; 1'b1: y = p0; default: y = bad; endcase"
+OUT = "reg [7:0] y; assign p = y;"
+"""The output is a variable y."""
+TEMP = f"{OUT} reg [7:0] t;"
+"""With a temporary variable t."""
+WRITER = f"{OUT} function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
+"""With a function that writes y."""
+MAYBE_X = "wire s = rare ? 1'bx : 1'b0;"
+"""A wire that is x or 0."""
+GIVES_X = "function automatic f(input r); f = r ? 1'bx : 1'b0; endfunction"
+"""A function that returns x or 0."""
+CASEZ = f"{OUT} always @* casez (s) 1'b0: y = p0; 1'b1: y = p0; default: y = bad; endcase"
 EQUAL = "assign p = (s ^ s) === 1'b0 ? p0 : bad;"
 TABLE = "reg [3:0] u[0:1];"
 LOOKED_UP = "wire [3:0] w = u[rare]; assign p = w === 4'd0 ? p0 : bad;"
-SIGNED = f"{Y} wire signed [3:0] q = x[3:0];"
+SIGNED = f"{OUT} wire signed [3:0] q = x[3:0];"
 STRUCTURE = "typedef struct packed { logic [3:0] m, n; } pair;"
-PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
+PAIR = f"{OUT} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
 
 
 @pytest.mark.parametrize(
     "reason, body",
     [
-        # written on one path, in part, in a turn that never is
-        (BEFORE, f"{T} always @* begin if (!rare) t = p0; y = t; t = p0; end"),
-        (BEFORE, f"{T} always_comb begin if (!rare) t = p0; y = t; t = p0; end"),
-        (BEFORE, f"{T} always @(p0, rare) begin if (!rare) t = p0; y = t; t = p0; end"),
-        (BEFORE, f"{T} always @* begin case (rare) 1'b0: t = p0; default: ; endcase y = t; t = p0; end"),
-        (BEFORE, f"{T} always @* begin casez (x[1:0]) 2'b1?: t = p0; 2'b00: t = p0; endcase y = t; t = p0; end"),
-        (BEFORE, f"{T} always @* begin t[rare] = p0[0]; y = rare ? {{p0[7:1], t[0]}} : p0; t = p0; end"),
-        (BEFORE, f"{T} always @* begin t[0] = p0[0]; y = rare ? t : p0; t = p0; end"),
-        (BEFORE, f"{Y} always @* begin : blk reg [7:0] t; if (!rare) t = p0; y = t; t = p0; end"),
+        # written on one path, in part, or in a turn that never happens
+        (BEFORE, f"{TEMP} always @* begin if (!rare) t = p0; y = t; t = p0; end"),
+        (BEFORE, f"{TEMP} always_comb begin if (!rare) t = p0; y = t; t = p0; end"),
+        (BEFORE, f"{TEMP} always @(p0, rare) begin if (!rare) t = p0; y = t; t = p0; end"),
+        (BEFORE, f"{TEMP} always @* begin case (rare) 1'b0: t = p0; default: ; endcase y = t; t = p0; end"),
+        (BEFORE, f"{TEMP} always @* begin casez (x[1:0]) 2'b1?: t = p0; 2'b00: t = p0; endcase y = t; t = p0; end"),
+        (BEFORE, f"{TEMP} always @* begin t[rare] = p0[0]; y = rare ? {{p0[7:1], t[0]}} : p0; t = p0; end"),
+        (BEFORE, f"{TEMP} always @* begin t[0] = p0[0]; y = rare ? t : p0; t = p0; end"),
+        (BEFORE, f"{OUT} always @* begin : blk reg [7:0] t; if (!rare) t = p0; y = t; t = p0; end"),
         (BEFORE, f"{PAIR} always @* begin s.a = p0; y = rare ? s.b : p0; s.b = p0; end"),
         (
             BEFORE,
-            f"{T} integer i; always @* begin for (i = 0; i < 0; i = i + 1) t = p0; y = rare ? t : p0; t = p0; end",
+            f"{TEMP} integer i; always @* begin for (i = 0; i < 0; i = i + 1) t = p0; y = rare ? t : p0; t = p0; end",
         ),
-        (BEFORE, f"{T} integer i; always @* begin for (i = 0; i < 7; i = i + 1) t[i] = p0[i]; y = t; t = p0; end"),
+        (BEFORE, f"{TEMP} integer i; always @* begin for (i = 0; i < 7; i = i + 1) t[i] = p0[i]; y = t; t = p0; end"),
         (
             BEFORE,
-            f"{T} always_comb begin for (int i = 0; i < 8; i++) begin if (rare) break; t[i] = p0[i]; end y = t; "
+            f"{TEMP} always_comb begin for (int i = 0; i < 8; i++) begin if (rare) break; t[i] = p0[i]; end y = t; "
             "t = p0; end",
         ),
-        (BEFORE, f"{T} always_comb begin foreach (t[i]) if (i != 3) t[i] = p0[i]; y = t; t = p0; end"),
-        (BEFORE, f"{Y} task k(inout [7:0] a); a = a ^ p0; endtask always @* begin k(y); end"),
+        (BEFORE, f"{TEMP} always_comb begin foreach (t[i]) if (i != 3) t[i] = p0[i]; y = t; t = p0; end"),
+        (BEFORE, f"{OUT} task k(inout [7:0] a); a = a ^ p0; endtask always @* begin k(y); end"),
         (
             "does not write all of f on every path",
-            f"{Y} function [7:0] f(input [7:0] a, input b); if (b) f = a; endfunction always @* y = f(p0, rare);",
+            f"{OUT} function [7:0] f(input [7:0] a, input b); if (b) f = a; endfunction always @* y = f(p0, rare);",
         ),
-        (None, f"{T} always @* begin if (!rare) t = p0; else t = bad; y = t; t = p0; end"),
-        (None, f"{T} always @* begin t[3:0] = p0[3:0]; t[7:4] = p0[7:4]; y = t; t = p0; end"),
-        (None, f"{T} always @* begin case (rare) 1'b0: t = p0; 1'b1: t = p0; endcase y = t; t = p0; end"),
-        (None, f"{T} always @* begin casez (x[1:0]) 2'b1?: t = p0; 2'b0?: t = p0; endcase y = t; t = p0; end"),
+        (None, f"{TEMP} always @* begin if (!rare) t = p0; else t = bad; y = t; t = p0; end"),
+        (None, f"{TEMP} always @* begin t[3:0] = p0[3:0]; t[7:4] = p0[7:4]; y = t; t = p0; end"),
+        (None, f"{TEMP} always @* begin case (rare) 1'b0: t = p0; 1'b1: t = p0; endcase y = t; t = p0; end"),
+        (None, f"{TEMP} always @* begin casez (x[1:0]) 2'b1?: t = p0; 2'b0?: t = p0; endcase y = t; t = p0; end"),
         (None, f"{PAIR} always @* begin s.a = p0; y = s.a; s.b = p0; end"),
-        (None, f"{T} integer i; always @* begin for (i = 0; i < 8; i = i + 1) t[i] = p0[7 - i]; y = t; end"),
+        (None, f"{TEMP} integer i; always @* begin for (i = 0; i < 8; i = i + 1) t[i] = p0[7 - i]; y = t; end"),
         (
             None,
-            f"{Y} reg [7:0] t [0:8]; always_comb begin t[0] = p0; for (int i = 0; i < 8; i++) t[i + 1] = t[i] ^ 8'd1; "
+            f"{OUT} reg [7:0] t [0:8]; always_comb begin t[0] = p0; for (int i = 0; i < 8; i++) t[i + 1] = t[i] ^ 1; "
             "y = t[8]; end",
         ),
-        (None, f"{T} always_comb begin for (int i = 0; i < 8; i++) if (i == 0) t = p0; else t = t ^ bad; y = t; end"),
-        (None, f"{T} always_comb begin for (int i = 7; i >= 0; i--) t[i] = p0[i]; y = t; end"),
-        (None, f"{T} always_comb begin for (int i = -8; i < 0; i += 1) t[i + 8] = p0[0]; y = t; end"),
-        (BEFORE, f"{T} always_comb begin for (int i = 0; i < 8; i += x[3:0]) t[i] = p0[0]; y = t; t = p0; end"),
-        (None, f"{T} always_comb begin foreach (t[i]) t[i] = p0[i]; y = t; end"),
         (
             None,
-            f"{Y} function [7:0] f(input [7:0] a); if (a[0]) return a; else f = 0; endfunction always @* y = f(p0);",
+            f"{TEMP} always_comb begin for (int i = 0; i < 8; i++) if (i == 0) t = p0; else t = t ^ bad; y = t; end",
         ),
-        # messages and assertions that do something
-        (SAYS, f'{G} always_comb begin y = p0; assert (!rare) else $error("%d", g(bad)); end'),
-        (SAYS, f'{G} always_comb begin y = p0; assert (rare) $display("%d", g(bad)); end'),
-        (SAYS, f'{G} always_comb begin y = p0; assert final (!rare) else $error("%d", g(bad)); end'),
-        (SAYS, f'{G} always @* begin y = p0; if (rare) $strobe("%d", g(bad)); end'),
-        (SAYS, f'{G} always @* y = p0; initial $monitor("%d", rare ? g(bad) : 8\'d0);'),
+        (None, f"{TEMP} always_comb begin for (int i = 7; i >= 0; i--) t[i] = p0[i]; y = t; end"),
+        (None, f"{TEMP} always_comb begin for (int i = -8; i < 0; i += 1) t[i + 8] = p0[0]; y = t; end"),
+        (BEFORE, f"{TEMP} always_comb begin for (int i = 0; i < 8; i += x[3:0]) t[i] = p0[0]; y = t; t = p0; end"),
+        (None, f"{TEMP} always_comb begin foreach (t[i]) t[i] = p0[i]; y = t; end"),
+        (
+            None,
+            f"{OUT} function [7:0] f(input [7:0] a); if (a[0]) return a; else f = 0; endfunction always @* y = f(p0);",
+        ),
+        # messages and assertions with effects
+        (SAYS, f'{WRITER} always_comb begin y = p0; assert (!rare) else $error("%d", g(bad)); end'),
+        (SAYS, f'{WRITER} always_comb begin y = p0; assert (rare) $display("%d", g(bad)); end'),
+        (SAYS, f'{WRITER} always_comb begin y = p0; assert final (!rare) else $error("%d", g(bad)); end'),
+        (SAYS, f'{WRITER} always @* begin y = p0; if (rare) $strobe("%d", g(bad)); end'),
+        (SAYS, f'{WRITER} always @* y = p0; initial $monitor("%d", rare ? g(bad) : 8\'d0);'),
         (
             "an assertion does something",
             "reg k = 0; reg [7:0] r; always @(posedge x[0]) begin r <= p0 ^ k; a: assert property (!rare) else k = 1; "
             "end assign p = r;",
         ),
-        ("calls $random", f'{Y} integer s; always @* begin y = p0; $display("%d", $random(s)); end'),
-        (None, f'{Y} always_comb begin y = p0; assert (!rare) else $error("%d at %t", y, $time); end'),
-        # blocks that wait for a change that need not come
-        (STARTS, f"{Y} reg [3:0] t = 5; reg [3:0] k; always @* k = t; always @* y = p0 ^ k;"),
-        (STARTS, f"{Y} reg [3:0] t [0:1]; initial t[0] = 5; reg [3:0] k; always @* k = t[0]; always @* y = p0 ^ k;"),
-        (STARTS, f"{Y} reg [3:0] t = 5; reg [3:0] k; always @(t) k = t; always @* y = p0 ^ k;"),
-        (STARTS, f"{Y} bit [7:0] t; always @* t = p0; always @* y = ~t;"),
-        (STARTS, f"{Y} always @* y = 8'd0;"),
-        (STARTS, f"{Y} wire [3:0] t = 5; always @* y = t;"),
-        (STARTS, f"{Y} wire [3:0] t; assign t = 5; reg [3:0] k; always @(t) k = t; always @* y = p0 ^ k;"),
+        ("calls $random", f'{OUT} integer s; always @* begin y = p0; $display("%d", $random(s)); end'),
+        (None, f'{OUT} always_comb begin y = p0; assert (!rare) else $error("%d at %t", y, $time); end'),
+        # blocks that wait for a change that may never come
+        (STARTS, f"{OUT} reg [3:0] t = 5; reg [3:0] k; always @* k = t; always @* y = p0 ^ k;"),
+        (STARTS, f"{OUT} reg [3:0] t [0:1]; initial t[0] = 5; reg [3:0] k; always @* k = t[0]; always @* y = p0 ^ k;"),
+        (STARTS, f"{OUT} reg [3:0] t = 5; reg [3:0] k; always @(t) k = t; always @* y = p0 ^ k;"),
+        (STARTS, f"{OUT} bit [7:0] t; always @* t = p0; always @* y = ~t;"),
+        (STARTS, f"{OUT} always @* y = 8'd0;"),
+        (STARTS, f"{OUT} wire [3:0] t = 5; always @* y = t;"),
+        (STARTS, f"{OUT} wire [3:0] t; assign t = 5; reg [3:0] k; always @(t) k = t; always @* y = p0 ^ k;"),
         (STARTS, "sub u(2'd1, p); endmodule module sub(input [1:0] i, output reg [7:0] o); always @* o = i;"),
-        (None, f"{Y} wire [3:0] t = 5; always @* y = p0 ^ t;"),
+        (None, f"{OUT} wire [3:0] t = 5; always @* y = p0 ^ t;"),
         (None, "sub u(2'd1, p); endmodule module sub(input [1:0] i, output reg [7:0] o); always_comb o = i;"),
         (
             STARTS,
-            f"{Y} reg k = 0; always @(posedge x[0]) k <= rare; reg n; always @* n = ~k; always @* y = {{8{{n}}}};",
+            f"{OUT} reg k = 0; always @(posedge x[0]) k <= rare; reg n; always @* n = ~k; always @* y = {{8{{n}}}};",
         ),
-        (STARTS, f"{Y} reg k; initial k = 0; always @(posedge x[0]) k <= rare; always @* y = {{8{{k}}}};"),
-        (STARTS, f"{Y} struct {{ bit a; logic b; }} s; assign s.a = 0; assign s.b = rare; always @* y = {{8{{s.a}}}};"),
-        (None, f"{Y} reg k = 0; always @(posedge x[0]) k <= rare; always_comb y = {{8{{k}}}};"),
-        (None, f"{Y} reg k; always @(posedge x[0]) k <= rare; always @* y = {{8{{k}}}};"),
-        (None, f"{Y} reg [3:0] t = 5; reg [3:0] k; always_comb k = t; always @* y = p0 ^ k;"),
-        (None, f"{Y} reg [7:0] t; always @* t = p0; always @* y = ~t;"),
+        (STARTS, f"{OUT} reg k; initial k = 0; always @(posedge x[0]) k <= rare; always @* y = {{8{{k}}}};"),
+        (
+            STARTS,
+            f"{OUT} struct {{ bit a; logic b; }} s; assign s.a = 0; assign s.b = rare; always @* y = {{8{{s.a}}}};",
+        ),
+        (None, f"{OUT} reg k = 0; always @(posedge x[0]) k <= rare; always_comb y = {{8{{k}}}};"),
+        (None, f"{OUT} reg k; always @(posedge x[0]) k <= rare; always @* y = {{8{{k}}}};"),
+        (None, f"{OUT} reg [3:0] t = 5; reg [3:0] k; always_comb k = t; always @* y = p0 ^ k;"),
+        (None, f"{OUT} reg [7:0] t; always @* t = p0; always @* y = ~t;"),
         # an initial block that may come after the first change
-        ("y is written by an initial block too", f"{Y} initial y = 0; always @* y = p0;"),
-        ("y is written by an initial block too", f"{Y} initial y = 0; always @(p0) y = p0;"),
-        (None, f"{Y} initial y = 0; always_comb y = p0;"),
-        (None, f"{Y} initial y = 0; always @(posedge x[0]) y <= p0;"),
-        # x that no literal has made
+        ("y is written by an initial block too", f"{OUT} initial y = 0; always @* y = p0;"),
+        ("y is written by an initial block too", f"{OUT} initial y = 0; always @(p0) y = p0;"),
+        (None, f"{OUT} initial y = 0; always_comb y = p0;"),
+        (None, f"{OUT} initial y = 0; always @(posedge x[0]) y <= p0;"),
+        # x without a literal
         ("may be x, is in a comparison", "wire [7:0] q = 8'd5 / {7'd0, rare}; assign p = (q ^ q) === 8'd0 ? p0 : bad;"),
         ("may be x, is in a comparison", "wire s = p0[x[11:8]]; assign p = s === 1'b0 ? p0 : bad;"),
         (
             "may be x, is in the expression of a casez",
-            f"{Y} wire [9:0] v = x[9:0]; wire s = v[x[3:0]]; "
+            f"{OUT} wire [9:0] v = x[9:0]; wire s = v[x[3:0]]; "
             "always @* casez (s) 1'b0: y = p0; default: y = bad; endcase",
         ),
         (
@@ -138,19 +149,19 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         ),
         (None, "wire s = p0[x[10:8]]; assign p = s === 1'b0 ? p0 : bad;"),
         (None, "wire [7:0] q = p0 / 8'd5; assign p = q === 8'd0 ? p0 : bad;"),
-        # labels with wildcards that are no bare literals
-        (None, f"{Y} always @* casez (x[3:0]) 3'b1??: y = p0; default: y = bad; endcase"),
-        (None, f"{Y} localparam L = 4'b1???; always @* casez (x[3:0]) L: y = p0; default: y = bad; endcase"),
-        (None, f"{Y} always @* casez (x[3:0]) {{2'b1?, 2'b??}}: y = p0; default: y = bad; endcase"),
-        ("there is a z", f"{Y} always @* casez (x[3:0]) {{2'b1?, x[5:4]}}: y = p0; default: y = bad; endcase"),
-        (BEFORE, f"{T} always_comb begin case (p0) inside [t:8'd9]: y = p0; default: y = bad; endcase t = p0; end"),
-        # a time is another number under another time scale; delays mean nothing
+        # labels with wildcards other than bare literals
+        (None, f"{OUT} always @* casez (x[3:0]) 3'b1??: y = p0; default: y = bad; endcase"),
+        (None, f"{OUT} localparam L = 4'b1???; always @* casez (x[3:0]) L: y = p0; default: y = bad; endcase"),
+        (None, f"{OUT} always @* casez (x[3:0]) {{2'b1?, 2'b??}}: y = p0; default: y = bad; endcase"),
+        ("there is a z", f"{OUT} always @* casez (x[3:0]) {{2'b1?, x[5:4]}}: y = p0; default: y = bad; endcase"),
+        (BEFORE, f"{TEMP} always_comb begin case (p0) inside [t:8'd9]: y = p0; default: y = bad; endcase t = p0; end"),
+        # the number of a time depends on the time scale; delays do not matter
         ("there is a time", "localparam real L = 1ns; localparam e = L > 0.5; assign p = e ? p0 : bad;"),
         (None, "assign #1ns p = p0;"),
         (None, "localparam integer L = 2.5; assign p = L == 3 ? p0 : bad;"),
         # other modules that write into the design
         ("reaches into the design from above", "assign p = p0; endmodule module other; base u(); assign base.p = 0;"),
-        # x on its way through functions, tasks and files, and from what nobody writes
+        # x through functions, tasks and files, and from bits that nobody writes
         ("may be x", f"function f(input r); return r ? 1'bx : 1'b0; endfunction wire s = f(rare); {CASEZ}"),
         (None, f"function f(input r); return r; endfunction wire s = f(rare); {CASEZ}"),
         ("may be x", f"reg s; task t(output o, input a); o = a; endtask always @* t(s, rare ? 1'bx : 1'b0); {CASEZ}"),
@@ -165,7 +176,7 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         ("may be x", f'{TABLE} initial $readmemh("short.hex", u); {LOOKED_UP}'),
         (None, f"{TABLE} initial begin u[0] = 0; u[1] = 0; end {LOOKED_UP}"),
         (None, f"{TABLE} always @* begin u[0] = p0[3:0]; u[1] = p0[7:4]; end {LOOKED_UP}"),
-        # ports that are no names: what flows through them is not followed
+        # ports that are expressions: the gate does not follow them
         *(
             ("a port of sub is an expression", f"wire [7:0] q = p0; sub u(q, p); endmodule module sub{ports}")
             for ports in (
@@ -184,18 +195,18 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
             "wire [7:0] m [0:1], n [1:0]; assign m[0] = p0, m[1] = bad; assign n = m; assign p = n[1];",
         ),
         (None, "wire [7:0] m [0:1], n [2:3]; assign m[0] = p0, m[1] = bad; assign n = m; assign p = n[2];"),
-        ("may lie beyond y", f"{Y} always @* begin y = p0; y[x[3:0]] = 1'b1; end"),
-        ("may lie beyond y", f"{Y} always @* begin y = p0; y[x[2:0] +: 2] = 2'b01; end"),
-        ("may lie beyond y", f"{Y} wire signed [2:0] k = x[2:0]; always @* begin y = p0; y[k] = 1'b1; end"),
-        (None, f"{Y} always @* begin y = p0; y[x[2:0]] = 1'b1; y[{{x[1:0], 1'b0}}] = 1'b1; end"),
-        (None, f"{Y} integer k; always @* for (k = 0; k < 4; k = k + 1) y[2 * k +: 2] = p0[2 * k +: 2];"),
+        ("may lie beyond y", f"{OUT} always @* begin y = p0; y[x[3:0]] = 1'b1; end"),
+        ("may lie beyond y", f"{OUT} always @* begin y = p0; y[x[2:0] +: 2] = 2'b01; end"),
+        ("may lie beyond y", f"{OUT} wire signed [2:0] k = x[2:0]; always @* begin y = p0; y[k] = 1'b1; end"),
+        (None, f"{OUT} always @* begin y = p0; y[x[2:0]] = 1'b1; y[{{x[1:0], 1'b0}}] = 1'b1; end"),
+        (None, f"{OUT} integer k; always @* for (k = 0; k < 4; k = k + 1) y[2 * k +: 2] = p0[2 * k +: 2];"),
         # powers: Verilator has other values for many of them
         ("there is a power", "wire signed [1:0] z = {1'b0, rare}; assign p = (z ** -2'sd1) === 2'd0 ? p0 : bad;"),
         ("there is a power", "wire [3:0] z = x[3:0]; assign p = ((z <<< z) ** 2) == 0 ? p0 : bad;"),
         ("there is a power", "assign p = p0 ** 2;"),
         ("there is a power", "wire [32:0] z = x[3:0] + ((-1) ** 3); assign p = z[7:0];"),
         (None, "assign p = p0 + 2 ** 3;"),
-        # types that operands of inside give to each other
+        # operands of inside change the types of each other
         *(
             ("another operand of an inside changes", f"wire signed [3:0] q = x[3:0]; assign p = {inside} ? p0 : bad;")
             for inside in (
@@ -208,7 +219,7 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         ("another operand of an inside changes", f"{SIGNED} always_comb case (q) inside 4'd7, [-3:2]: y = 1; endcase"),
         (None, "wire signed [3:0] q = x[3:0]; assign p = q inside {[-3:2], 7} ? p0 : bad;"),
         (None, "wire i = x[3:0] inside {7'hc, [1:3], x[5:4], 4'b1??0}; assign p = i ? p0 : bad;"),
-        # constants whose value depends on a width that tools differ in
+        # constants that depend on a width in which tools differ
         *(
             ("a constant has another value in more bits", body)
             for body in (
@@ -220,49 +231,50 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
             )
         ),
         ("a constant has another value", "if (4'b1x0z == 4'b1000) assign p = p0; else assign p = bad;"),
-        ("x or z in what chooses a generate block", "if (4'b1x0z) assign p = p0; else assign p = bad;"),
+        ("x or z in the condition of a generate block", "if (4'b1x0z) assign p = p0; else assign p = bad;"),
         (None, "localparam real F = 0.1; if (F * 3 > 0.2) assign p = p0; else assign p = bad;"),
         (None, "localparam [7:0] K = 8'hA5; for (genvar g = 0; g < 8; g++) if (K[g]) assign p[g] = p0[g];"),
         (None, "localparam [7:0] K = ~0; localparam N = 5; if (K > N && (1 << N) - 1 == 31) assign p = p0 - K;"),
-        ("no size in a concatenation", "localparam K = {2{16}}; assign p = p0 + K;"),
+        ("without a size in a concatenation", "localparam K = {2{16}}; assign p = p0 + K;"),
         ("there is a string with an escape", 'if ("\\x41" == "A") assign p = p0; else assign p = bad;'),
         (None, 'if ("A" == 8\'h41) assign p = p0; initial $display("%d\\n", p0); if (0) $error("no\\n");'),
-        # what takes x for 0, or leaves it out
-        ("a conversion to a type without x", f"{S} bit k; assign k = s; assign p = k ? p0 : bad;"),
-        ("a conversion to a type without x", f"{S} bit k; always_comb k = s; assign p = k ? p0 : bad;"),
-        ("a conversion to a type without x", f"{S} assign p = bit'(s) ? p0 : bad;"),
+        # conversions of x to 0, and operators that skip x
+        ("a conversion to a type without x", f"{MAYBE_X} bit k; assign k = s; assign p = k ? p0 : bad;"),
+        ("a conversion to a type without x", f"{MAYBE_X} bit k; always_comb k = s; assign p = k ? p0 : bad;"),
+        ("a conversion to a type without x", f"{MAYBE_X} assign p = bit'(s) ? p0 : bad;"),
         (
             "a conversion to a type without x",
-            f"{S} function f(input bit a); f = a; endfunction assign p = f(s) ? p0 : bad;",
+            f"{MAYBE_X} function f(input bit a); f = a; endfunction assign p = f(s) ? p0 : bad;",
         ),
         (
             "a conversion to a type without x",
-            f"{S} function bit f(input logic a); return a; endfunction assign p = f(s) ? p0 : bad;",
+            f"{MAYBE_X} function bit f(input logic a); return a; endfunction assign p = f(s) ? p0 : bad;",
         ),
         (
             "a conversion to a type without x",
-            f"{S} bit k; task t(output logic o, input a); o = a; endtask always_comb t(k, s); assign p = k ? p0 : bad;",
+            f"{MAYBE_X} bit k; task t(output logic o, input a); o = a; endtask always_comb t(k, s); "
+            "assign p = k ? p0 : bad;",
         ),
         (
             "a conversion to a type without x",
-            f"{S} sub u(s, p); endmodule module sub(input bit a, output [7:0] p); assign p = a;",
+            f"{MAYBE_X} sub u(s, p); endmodule module sub(input bit a, output [7:0] p); assign p = a;",
         ),
         (
             "a conversion to a type without x",
-            f"{S} bit k; sub u(s, k); assign p = k; endmodule module sub(input a, output o); assign o = a;",
+            f"{MAYBE_X} bit k; sub u(s, k); assign p = k; endmodule module sub(input a, output o); assign o = a;",
         ),
         (None, "bit k; assign k = rare; assign p = k ? p0 : bad;"),
-        ("is in $countones", f"{S} assign p = $countones({{s, ~s}}) == 1 ? p0 : bad;"),
-        ("is in $onehot", f"{S} assign p = $onehot({{s, ~s}}) ? p0 : bad;"),
+        ("is in $countones", f"{MAYBE_X} assign p = $countones({{s, ~s}}) == 1 ? p0 : bad;"),
+        ("is in $onehot", f"{MAYBE_X} assign p = $onehot({{s, ~s}}) ? p0 : bad;"),
         (None, "assign p = $countones(x[3:0]) == 1 ? p0 : bad;"),
         (
             "is in an index of what is written",
-            f"{S} {Y} reg [1:0] v; always @* begin v = 2'd0; v[s] = 1'b1; y = ^v ? p0 : bad; end",
+            f"{MAYBE_X} {OUT} reg [1:0] v; always @* begin v = 2'd0; v[s] = 1'b1; y = ^v ? p0 : bad; end",
         ),
-        # names that are used too early, wherever they stand
+        # names that are used too early, at any place
         (EARLY, "localparam L = 1; if (1) begin if (L) assign p = p0; localparam L = 0; end"),
         (EARLY, "localparam L = 7; if (1) begin wire [L:0] t = p0; assign p = t; localparam L = 6; end"),
-        (EARLY, f"localparam L = 7; {Y} always @* begin : n reg [L:0] t; localparam L = 6; t = p0; y = t; end"),
+        (EARLY, f"localparam L = 7; {OUT} always @* begin : n reg [L:0] t; localparam L = 6; t = p0; y = t; end"),
         (EARLY, "localparam L = 7; if (1) begin assign p = L'(p0); localparam L = 8; end"),
         (EARLY, "assign p = L ? bad : p0; typedef enum {L, M} e; endmodule localparam L = 1; module other;"),
         (EARLY, "wire t = rare; if (1) begin sub u(.t); wire t = 0; end endmodule module sub(input t);"),
@@ -291,11 +303,11 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         # x on both sides of a case
         (
             "is in the expression and in a label of a case",
-            f"{S} {Y} always @* case (s) ~s: y = bad; default: y = p0; endcase",
+            f"{MAYBE_X} {OUT} always @* case (s) ~s: y = bad; default: y = p0; endcase",
         ),
-        (None, f"{S} {Y} always @* case (s) x[0]: y = bad; default: y = p0; endcase"),
-        (None, f"{S} {Y} always @* case (1'b1) s: y = bad; x[1]: y = p0; default: y = p0; endcase"),
-        # what nobody has written yet
+        (None, f"{MAYBE_X} {OUT} always @* case (s) x[0]: y = bad; default: y = p0; endcase"),
+        (None, f"{MAYBE_X} {OUT} always @* case (1'b1) s: y = bad; x[1]: y = p0; default: y = p0; endcase"),
+        # variables that are not written yet
         ("may be x", f"reg s; always_latch if (!rare) s = 1'b0; {EQUAL}"),
         ("may be x", f"reg [1:0] v; always @* v[~rare] = 1'b0; wire s = v[1]; {EQUAL}"),
         ("may be x", f"reg k; always_comb if (0) k = 1'b0; wire s = rare & k; {EQUAL}"),
@@ -314,16 +326,16 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
             "typedef logic signed [1:0] t; function f(input [1:0] u); case (t'(u)) 0: f = 0; 1: f = 0; 2: f = 0; "
             "3: f = 0; endcase endfunction assign p = f(x[1:0]) ? bad : p0;",
         ),
-        # ways around the assignments
+        # values that reach a variable without an assignment
         (
             "the port s below the top is an inout",
             "wire s; sub u(s, p); endmodule module sub(inout s, output [7:0] p); assign p = s;",
         ),
-        ("a conversion to a type without x", f"{S} bit k; buf(k, s); assign p = k ? p0 : bad;"),
+        ("a conversion to a type without x", f"{MAYBE_X} bit k; buf(k, s); assign p = k ? p0 : bad;"),
         (None, "bit k; buf(k, rare); assign p = k ? p0 : bad;"),
         (
             "a conversion to a type without x",
-            f"{S} typedef struct packed {{ bit a; logic b; }} t; t v; assign v = {{s, 1'b0}}; "
+            f"{MAYBE_X} typedef struct packed {{ bit a; logic b; }} t; t v; assign v = {{s, 1'b0}}; "
             "assign p = v.a ? p0 : bad;",
         ),
         ("reaches into the design from above", "assign p = p0; endmodule module tb; initial force base . p = 8'd0;"),
@@ -332,7 +344,7 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         (None, "wire [1:0] s; assign s[0] = rare, s[1] = 1'b0; assign p = s === 2'b01 ? p0 : p0;"),
         (
             "which may be x",
-            f"{S} reg a, b; always @* begin a = 1'b0; b = 1'b0; {{a, b}} += {{1'b0, s}}; end "
+            f"{MAYBE_X} reg a, b; always @* begin a = 1'b0; b = 1'b0; {{a, b}} += {{1'b0, s}}; end "
             "assign p = b === 1'b1 ? p0 : bad;",
         ),
         (
@@ -340,17 +352,17 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
             "wire s; sub u(); assign p = u.y; endmodule module sub(input s, output [7:0] y); "
             "assign y = s === 1'b1 ? 8'd0 : 8'd1;",
         ),
-        # two processes write one word of a memory; or two words
+        # two processes write one word of a memory, or two words
         ("two processes write m", "reg [7:0] m[0:1]; always @* m[0] = p0; always @* m[0] = bad; assign p = m[0];"),
         ("two processes write m", "reg [7:0] m[0:1]; always @* m[rare] = p0; always @* m[0] = bad; assign p = m[0];"),
         (None, "reg [7:0] m[0:1]; always @* m[0] = p0; always @* m[1] = bad; assign p = m[0];"),
-        # an edge of what is no name
+        # an edge of an expression
         (
             "an edge of an expression",
-            f"{Y} function f(input z); f = rare; endfunction always @(posedge f(1'b0)) y <= p0;",
+            f"{OUT} function f(input z); f = rare; endfunction always @(posedge f(1'b0)) y <= p0;",
         ),
-        (None, f"{Y} always @(posedge x[0]) y <= p0;"),
-        # what is inside of a task, read from outside
+        (None, f"{OUT} always @(posedge x[0]) y <= p0;"),
+        # a variable inside of a task, read from outside
         (
             "t.k is a variable inside of a task or block, named from outside",
             "task t; input [7:0] d; reg [7:0] k; k = d; endtask always @(posedge x[0]) t(p0); assign p = t.k;",
@@ -359,100 +371,100 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
             "t.d is a variable inside of a task or block, named from outside",
             "task t; input [7:0] d; reg [7:0] k; k = d; endtask always @(posedge x[0]) t(p0); assign p = t.d;",
         ),
-        # a default that only x takes
+        # a default that only x reaches
         (
             "which may be x, is in a case with a label for every value",
-            f"{S} {Y} always @* case (s) 1'b0: y = p0; 1'b1: y = p0; default: y = bad; endcase",
+            f"{MAYBE_X} {OUT} always @* case (s) 1'b0: y = p0; 1'b1: y = p0; default: y = bad; endcase",
         ),
         (
             "which may be x, is in a case with a label for every value",
-            f"{S} {Y} always @* begin y = bad; case (s) 1'b0: y = p0; 1'b1: y = p0; endcase end",
+            f"{MAYBE_X} {OUT} always @* begin y = bad; case (s) 1'b0: y = p0; 1'b1: y = p0; endcase end",
         ),
-        # x that a function makes, where its call stands
+        # x from a function, at its call
         (
             "x or z in the expression of a casez",
-            f"{X} {Y} always @* casez (f(rare)) 1'b0: y = p0; default: y = bad; endcase",
+            f"{GIVES_X} {OUT} always @* casez (f(rare)) 1'b0: y = p0; default: y = bad; endcase",
         ),
         (
             "x or z in the expression of a case",
-            f"{X} {Y} always @* case (f(rare)) 1'b0: y = p0; default: y = bad; endcase",
+            f"{GIVES_X} {OUT} always @* case (f(rare)) 1'b0: y = p0; default: y = bad; endcase",
         ),
-        ("x or z in $onehot", f"{X} assign p = $onehot(f(rare)) ? bad : p0;"),
-        ("x or z in a conversion", f"{X} bit k; assign k = f(rare); assign p = k ? bad : p0;"),
+        ("x or z in $onehot", f"{GIVES_X} assign p = $onehot(f(rare)) ? bad : p0;"),
+        ("x or z in a conversion", f"{GIVES_X} bit k; assign k = f(rare); assign p = k ? bad : p0;"),
         (
             "x or z in a conversion",
-            f"{X} wire q; sub u(f(rare), q); assign p = q ? bad : p0; endmodule "
+            f"{GIVES_X} wire q; sub u(f(rare), q); assign p = q ? bad : p0; endmodule "
             "module sub(input bit a, output q); assign q = a;",
         ),
-        ("x or z in an index", f"{X} {Y} always @* begin y = p0; y[f(rare)] = bad[0]; end"),
+        ("x or z in an index", f"{GIVES_X} {OUT} always @* begin y = p0; y[f(rare)] = bad[0]; end"),
         (
             "which may be x, is in a conversion",
-            f"{S} function automatic f(input a); f = s; endfunction bit k; always_comb k = f(1'b0); "
+            f"{MAYBE_X} function automatic f(input a); f = s; endfunction bit k; always_comb k = f(1'b0); "
             "assign p = k ? bad : p0;",
         ),
         (
             None,
-            f"{Y} function f(input a); f = ~a; endfunction always @* casez (f(rare)) 1'b0: y = p0; default: y = p0; "
+            f"{OUT} function f(input a); f = ~a; endfunction always @* casez (f(rare)) 1'b0: y = p0; default: y = p0; "
             "endcase",
         ),
-        # a target of several parts, of which some have no x
+        # a target of several parts, some of them without x
         (
             "which may be x, is in a conversion",
-            f"{S} bit k; logic l; assign {{k, l}} = {{s, 1'b0}}; assign p = k ? bad : p0;",
+            f"{MAYBE_X} bit k; logic l; assign {{k, l}} = {{s, 1'b0}}; assign p = k ? bad : p0;",
         ),
         (
             "which may be x, is in a conversion",
-            f"{S} bit [1:0] k; always_comb {{>>{{k}}}} = {{s, s}}; assign p = k[0] ? bad : p0;",
+            f"{MAYBE_X} bit [1:0] k; always_comb {{>>{{k}}}} = {{s, s}}; assign p = k[0] ? bad : p0;",
         ),
         (
             "which may be x, is in a conversion",
-            f"{S} bit k; logic l; sub u(s, {{k, l}}); assign p = k ? bad : p0; endmodule "
+            f"{MAYBE_X} bit k; logic l; sub u(s, {{k, l}}); assign p = k ? bad : p0; endmodule "
             "module sub(input s, output [1:0] q); assign q = {s, s};",
         ),
         (None, "bit k; logic l; assign {k, l} = {rare, 1'b0}; assign p = k ? p0 : p0;"),
-        (None, f"{Y} always @* case (rare) 1'b0: y = p0; 1'b1: y = p0; default: y = bad; endcase"),
-        (None, f"{S} {Y} always @* case (s) 1'b0: y = p0; default: y = p0; endcase"),
-        # what is not made of bits, and what is in no list
+        (None, f"{OUT} always @* case (rare) 1'b0: y = p0; 1'b1: y = p0; default: y = bad; endcase"),
+        (None, f"{MAYBE_X} {OUT} always @* case (s) 1'b0: y = p0; default: y = p0; endcase"),
+        # types that do not consist of bits, and expressions in no list
         ("of the type real", "localparam real R = 1.5; assign p = p0 & 8'(int'(R * 2));"),
         ("of the type string", 'localparam string R = "a"; assign p = R == "a" ? p0 : bad;'),
         ("min typ max", "assign p = p0 + (0:1:2);"),
         # the order of foreach is from the left bound to the right one
-        (BEFORE, f"{T} always_comb foreach (t[q]) begin y[q] = q == 0 ? p0[0] : t[q - 1]; t[q] = p0[q]; end"),
+        (BEFORE, f"{TEMP} always_comb foreach (t[q]) begin y[q] = q == 0 ? p0[0] : t[q - 1]; t[q] = p0[q]; end"),
         (
             None,
-            f"{Y} reg [0:7] t; always_comb foreach (t[q]) begin t[q] = p0[q]; y[q] = q == 0 ? p0[0] : t[q - 1]; end",
+            f"{OUT} reg [0:7] t; always_comb foreach (t[q]) begin t[q] = p0[q]; y[q] = q == 0 ? p0[0] : t[q - 1]; end",
         ),
-        # what is written at once
+        # several writes at once
         (
             "j is written and is an index",
-            f"{Y} reg [2:0] j; always @* begin y = p0; j = 0; {{j, y[j]}} = {{3'd1, p0[0]}}; end",
-        ),
-        (
-            "j is written and is an index",
-            f"{Y} reg [2:0] j; always @* begin y = p0; j = 0; {{y[j], j}} = {{p0[0], 3'd1}}; end",
+            f"{OUT} reg [2:0] j; always @* begin y = p0; j = 0; {{j, y[j]}} = {{3'd1, p0[0]}}; end",
         ),
         (
             "j is written and is an index",
-            f"{Y} reg [2:0] j; function [2:0] g(input a); g = j; endfunction "
+            f"{OUT} reg [2:0] j; always @* begin y = p0; j = 0; {{y[j], j}} = {{p0[0], 3'd1}}; end",
+        ),
+        (
+            "j is written and is an index",
+            f"{OUT} reg [2:0] j; function [2:0] g(input a); g = j; endfunction "
             "always @* begin y = p0; j = 0; {j, y[g(0)]} = {3'd1, p0[0]}; end",
         ),
-        ("y is written twice at once", f"{Y} always @* {{y, y}} = {{bad, p0}};"),
-        ("y is written twice at once", f"{Y} reg s; always @* {{y, s, y[0]}} = {{p0, 1'b0, ~p0[0]}};"),
-        ("y is written twice at once", f"{Y} always_comb {{>>{{y, y}}}} = {{bad, p0}};"),
+        ("y is written twice at once", f"{OUT} always @* {{y, y}} = {{bad, p0}};"),
+        ("y is written twice at once", f"{OUT} reg s; always @* {{y, s, y[0]}} = {{p0, 1'b0, ~p0[0]}};"),
+        ("y is written twice at once", f"{OUT} always_comb {{>>{{y, y}}}} = {{bad, p0}};"),
         (
             "y is written twice at once",
-            f"{Y} task k(output [7:0] a, b, input [7:0] c); begin a = c; b = ~c; end endtask always @* k(y, y, p0);",
+            f"{OUT} task k(output [7:0] a, b, input [7:0] c); begin a = c; b = ~c; end endtask always @* k(y, y, p0);",
         ),
-        (None, f"{Y} always @* {{y[7:4], y[3:0]}} = p0;"),
-        (None, f"{Y} reg [2:0] j; always @* begin y = p0; j = 0; y[j] = p0[0]; j = j + 1; end"),
+        (None, f"{OUT} always @* {{y[7:4], y[3:0]}} = p0;"),
+        (None, f"{OUT} reg [2:0] j; always @* begin y = p0; j = 0; y[j] = p0[0]; j = j + 1; end"),
         (
             "j is an index of what is written, and a function changes it",
-            f"{Y} reg [2:0] j; function g(input a); begin j = 1; g = a; end endfunction "
+            f"{OUT} reg [2:0] j; function g(input a); begin j = 1; g = a; end endfunction "
             "always @* begin y = p0; j = 0; y[j] = g(p0[0]); end",
         ),
         (
             "j is an index of what is written, and a function changes it",
-            f"{Y} reg [2:0] j; task k(output o, input a); begin j = 1; o = a; end endtask "
+            f"{OUT} reg [2:0] j; task k(output o, input a); begin j = 1; o = a; end endtask "
             "always @* begin y = p0; j = 0; k(y[j], p0[0]); end",
         ),
         # a default of a pattern: of the whole element, or of each of its parts
@@ -478,7 +490,7 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
                 "logic [1:0][3:0] q; assign q = '{default: p0};",
             )
         ),
-        # signs of what a case compares
+        # signs of the operands of a case
         *(
             ("a signed number is widened without its sign", f"{SIGNED} {body} default: y = bad; endcase")
             for body in (
@@ -489,17 +501,17 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         ),
         (None, f"{SIGNED} always @* case (q) -3: y = p0; 0: y = p0; default: y = bad; endcase"),
         (None, f"{SIGNED} always @* case (x[3:0]) 0: y = p0; 4'sd3: y = p0; default: y = bad; endcase"),
-        # wildcards that a value has
-        ("may be x, is in a comparison", f"{S} assign p = 1'b1 inside {{s}} ? bad : p0;"),
+        # wildcards in a value
+        ("may be x, is in a comparison", f"{MAYBE_X} assign p = 1'b1 inside {{s}} ? bad : p0;"),
         (None, "assign p = x[3:0] inside {x[7:4], 4'b1xx0} ? p0 : p0;"),
         # variables that the calls of a function share
         (
-            "f calls itself, and not all",
+            "f calls itself, but not all",
             "function [7:0] f(input [7:0] v, input integer n); f = n == 0 ? 8'd1 : f(v + 8'd1, n - 1) + v; endfunction "
             "assign p = f(p0, 2);",
         ),
         (
-            "f calls itself, and not all",
+            "f calls itself, but not all",
             "function [7:0] g(input [7:0] v); g = v[0] ? f(v >> 1) : 8'd0; endfunction "
             "function [7:0] f(input [7:0] v); f = g(v >> 1) + v; endfunction assign p = f(p0);",
         ),
@@ -514,7 +526,7 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         ),
         (None, "function [7:0] f(input [7:0] a); f = ~a; endfunction assign p = f(f(p0));"),
         (None, "function automatic [7:0] f(input [7:0] a, b); f = a - b; endfunction assign p = f(p0, f(p0, 8'd3));"),
-        # functions that only constants ask
+        # functions that only constants call
         (
             "t is static and has an initial value",
             "function automatic int f(input int n); static int t = 1; begin t += n; f = t; end endfunction "
@@ -541,11 +553,14 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
             "function integer clog2(input integer v); begin v = v - 1; for (clog2 = 0; v > 0; clog2 = clog2 + 1) "
             "v = v >> 1; end endfunction localparam K = clog2(9); wire [clog2(200) - 1:0] w = p0; assign p = w + K;",
         ),
-        # numbers whose value is the tool's
-        ("a number of no size that needs more than 32 bits", "localparam K = 4294967295; assign p = K < 0 ? p0 : bad;"),
-        ("a number of no size that needs more than 32 bits", "assign p = 'hF_0000_0000 >> 32;"),
+        # numbers whose value depends on the tool
+        (
+            "a number without a size that needs more than 32 bits",
+            "localparam K = 4294967295; assign p = K < 0 ? p0 : bad;",
+        ),
+        ("a number without a size that needs more than 32 bits", "assign p = 'hF_0000_0000 >> 32;"),
         *(
-            ("a number of no size that needs more than 32 bits", body)
+            ("a number without a size that needs more than 32 bits", body)
             for body in (
                 "wire [(4294967296 >> 32):0] w = 2'b11; assign p = p0;",
                 "wire [7:0] t [0:(4294967296 >> 32)]; assign p = p0;",
@@ -561,31 +576,34 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         (None, "assign p = p0 & 'h0_0000_00FF & 'b0_1111_1111 & 'o000000000377 & 'd255 & '1;"),
         (None, "localparam K = 2147483647; assign p = K < 0 ? bad : p0;"),
         (None, "assign p = ('hFFFF_FFFF >> 24) & p0;"),
-        ("not made of bits", "localparam int M = 0.0 / 0.0; assign p = p0 + M;"),
+        ("which does not consist of bits", "localparam int M = 0.0 / 0.0; assign p = p0 + M;"),
         (None, "localparam real F = 2.5; localparam int M = $rtoi(F * 2.0); assign p = p0 + M;"),
         # which slice of a stream is the short one
-        ("in slices of 5", f"{Y} always_comb begin {{<<5{{y}}}} = p0; end"),
-        (None, f"{Y} always_comb begin {{<<4{{y}}}} = p0; end"),
+        ("in slices of 5", f"{OUT} always_comb begin {{<<5{{y}}}} = p0; end"),
+        (None, f"{OUT} always_comb begin {{<<4{{y}}}} = p0; end"),
         # as deep as it is long, and no deeper
-        (None, f"{Y} always @* begin {' '.join(f'if (x[15:0] == {i}) y = p0; else' for i in range(500))} y = p0; end"),
+        (
+            None,
+            f"{OUT} always @* begin {' '.join(f'if (x[15:0] == {i}) y = p0; else' for i in range(500))} y = p0; end",
+        ),
         ("nested too deeply", CALLS + " assign p = f200(p0);"),
         (None, CALLS + " assign p = f9(p0);"),
         (
             "nested too deeply",
-            f"{Y} always @* begin {'if (rare) begin y = p0;' * 400} {'end' + ' end' * 399} y = p0; end",
+            f"{OUT} always @* begin {'if (rare) begin y = p0;' * 400} {'end' + ' end' * 399} y = p0; end",
         ),
     ],
     ids=lambda value: str(value)[:70],
 )
 def test_objections(reason, body):
-    """``reason`` is part of one of those found, None where there is none."""
+    """``reason`` is part of an objection, or None if the text is right."""
     found = [objection.reason for objection in objections(elaborated(plain(DESIGN.format(body)), "base"))]
     assert not found if reason is None else any(reason in text for text in found), found
 
 
 @pytest.mark.parametrize("written, is_right", [("=", False), ("<=", True)])
 def test_an_output_that_a_clock_moves(written, is_right):
-    """Whoever reads it at the same edge is outside of the design."""
+    """The readers at the same edge are outside of the design."""
     text = f"module base(input clk, input [7:0] d, output reg [7:0] p); always @(posedge clk) p {written} d; endmodule"
     found = [objection.reason for objection in objections(elaborated(plain(text), "base"))]
-    assert not found if is_right else "which is an output: nothing says whether who reads it" in found[0]
+    assert not found if is_right else "what readers at that edge get is undefined" in found[0]
