@@ -162,8 +162,7 @@ def _on_verilator(
 def _on_icarus(
     config: HardwareConfig, mode: int, blocks: Transactions, text: str, top: str, folder: Path, latency: int
 ) -> tuple[bool, Counterexample | None]:
-    """Whether Icarus has results, which it has not if it is missing or cannot read the design; and the first block that
-    differs, or None."""
+    """Whether Icarus is installed and reads the design; and the first block that differs, or None."""
     rules = config.modes[mode]
     expected = golden(rules, blocks)
     ports = clocked_ports(rules) if latency and not config.latency else config.ports

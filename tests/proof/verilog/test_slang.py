@@ -10,7 +10,7 @@ import pytest
 PROGRAM = """
 import os, signal, sys
 from mxcast.host import signals
-from mxcast.proof.text import plain
+from mxcast.proof.verilog.text import plain
 
 signals.install()
 calls = 0
