@@ -1,3 +1,1 @@
-"""The machine around the package: files, the cache, child processes, signals, and errors of tools. Imports no other
-folder of the package.
-"""
+"""Files, the cache, child processes, signals, and errors of tools. Imports no other folder of the package."""

@@ -161,7 +161,7 @@ def _make(folder: Path, make: Callable[[Path], object]) -> None:
         with _full_disk_named(folder):
             make(temporary)
             (temporary / MARKER).write_text(json.dumps(_digests(temporary)))
-        # uninterrupted, because between the two renames there is neither the old result nor the new one
+        # uninterrupted: between the two renames the result is missing
         with temporary_folder(folder.parent) as old, uninterrupted():
             with contextlib.suppress(FileNotFoundError):
                 folder.rename(old / "old")
@@ -239,7 +239,7 @@ def _version(path: Path) -> tuple[Path, int, int, int, int]:
 def keep_json(kind: str, name: str, content: object) -> Path:
     """Store a JSON document in place of the one with the same ``name``."""
     text, path = json.dumps(content), cache_folder(kind) / f"{name}.json"
-    if os.path.lexists(path) and not path.is_file():  # also a link that leads nowhere
+    if os.path.lexists(path) and not path.is_file():  # also a broken link
         with temporary_folder(path.parent) as old:
             path.rename(old / "old")
     return write_whole(path, json.dumps({"sha256": sha256(text), "content": json.loads(text)}, indent=1) + "\n")
@@ -259,7 +259,7 @@ def kept_json(kind: str, name: str) -> object | None:
 
 @lru_cache
 def sources(*packages: str) -> str:
-    """SHA-256 of the code in these folders of the package, as a part of the key of results that depend on it."""
+    """SHA-256 of the code in these folders of the package, a part of the key of results that depend on it."""
     parts: list[str | bytes] = []
     for package in packages:
         folder = Path(str(files(f"mxcast.{package}")))

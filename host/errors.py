@@ -1,10 +1,10 @@
-"""Errors of tools, and of designs that tools cannot read."""
+"""Errors of tools, and errors of designs that tools cannot read."""
 
 from __future__ import annotations
 
 
 class ToolError(RuntimeError):
-    """A tool has failed. The message is one sentence; ``log`` is what the tool printed."""
+    """A tool has failed. The message is one sentence; ``log`` is the output of the tool."""
 
     def __init__(self, message: str, log: str = "") -> None:
         super().__init__(message)
@@ -16,7 +16,7 @@ class ToolMissing(ToolError):
 
 
 class DesignError(ValueError):
-    """A tool cannot read a design of the user's. The message is one sentence; ``log`` is what the tool printed."""
+    """A tool cannot read the design of the user. The message is one sentence; ``log`` is the output of the tool."""
 
     def __init__(self, message: str, log: str = "") -> None:
         super().__init__(message)

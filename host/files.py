@@ -52,7 +52,7 @@ def read_toml(path: Path | str) -> dict[str, object]:
     """The document in a TOML file. Raises OSError if it is missing, and ValueError if it is no file or not TOML."""
     path = regular(path)
     try:
-        text = path.read_bytes().decode("utf-8-sig")  # Windows begins a file with a mark
+        text = path.read_bytes().decode("utf-8-sig")  # without the byte order mark of Windows
         return tomllib.loads(text)  # it handles the ends of lines
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not TOML: {error}") from None
@@ -110,7 +110,7 @@ def replaced(path: Path | str) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def named(path: Path | str) -> Iterator[None]:
-    """Make errors of the system name ``path`` and not a temporary file, nor one in a temporary folder."""
+    """A block whose system errors name ``path`` instead of a temporary file."""
     try:
         yield
     except OSError as error:
@@ -120,7 +120,7 @@ def named(path: Path | str) -> Iterator[None]:
 
 
 def short(name: str) -> str:
-    """The name of a file, or a digest in place of a long name, so that a suffix fits behind it."""
+    """The name of a file, or the digest of a long name, so that a suffix fits after it."""
     return name if len(os.fsencode(name)) <= 200 else sha256(name)[:32]
 
 
@@ -134,11 +134,11 @@ def _new_file(folder: Path, name: str) -> tuple[Path, int]:
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o666)
         if _lock(handle, temporary):
             return temporary, handle
-        os.close(handle)  # another process took it for abandoned before it was locked
+        os.close(handle)  # another process removed it before it was locked
 
 
 def begin(file: BinaryIO, beginning: bytes, size: int) -> None:
-    """Write the beginning of a file, and give it its length: a full disk is an error here, before anything is made."""
+    """Write the first bytes of a file and reserve its length: a full disk raises here, before any work."""
     file.write(beginning)
     file.flush()
     if hasattr(os, "posix_fallocate"):
@@ -148,7 +148,7 @@ def begin(file: BinaryIO, beginning: bytes, size: int) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a folder with all that is in it, if it is there."""
+    """Remove a file, a link or a folder with its content, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -156,7 +156,7 @@ def remove(path: Path) -> None:
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:
-    """Write a file, and the folders that it is in, under a temporary name; then rename it."""
+    """Write a file under a temporary name in its folder, which is created, and rename it."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with replaced(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
@@ -165,7 +165,7 @@ def write_whole(path: Path, content: str | bytes) -> Path:
 
 @contextlib.contextmanager
 def temporary_folder(parent: Path) -> Iterator[Path]:
-    """A new folder in ``parent`` that is removed when the block ends, unless it has been renamed."""
+    """A new folder in ``parent`` that is removed at the end of the block, unless it was renamed."""
     parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(parent)
     with uninterrupted():
@@ -187,14 +187,14 @@ def _new_folder(parent: Path) -> tuple[Path, int]:
         except FileNotFoundError:
             if not parent.is_dir():
                 raise
-            continue  # another process took it for abandoned before it was opened
+            continue  # another process removed it before it was opened
         if _lock(handle, folder):
             return folder, handle
         os.close(handle)
 
 
 def _lock(handle: int, path: Path) -> bool:
-    """Lock a new temporary file or folder; False where it has been removed meanwhile."""
+    """Lock a new temporary file or folder; False if it was removed meanwhile."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return os.path.samestat(os.fstat(handle), os.stat(path))
@@ -203,7 +203,7 @@ def _lock(handle: int, path: Path) -> bool:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove the temporary files and folders in a folder that no process has locked."""
+    """Remove the unlocked temporary files and folders in a folder."""
     for path in folder.glob(f"*.{PART}"):
         with contextlib.suppress(OSError):
             handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -219,16 +219,14 @@ def _remove_abandoned(folder: Path) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """A block that only one process and one thread at a time can be in, for each ``path``: the name of a file that is
-    made for this purpose.
-    """
+    """A block that one process and one thread at a time can enter for each ``path``, the name of a lock file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         handle = _lock_file(path)
     except OSError:
         if not os.path.lexists(path):
             raise
-        with temporary_folder(path.parent) as aside:  # a folder, or a link that leads nowhere
+        with temporary_folder(path.parent) as aside:  # a folder, or a broken link
             path.rename(aside / "lock")
         handle = _lock_file(path)
     try:
@@ -239,16 +237,16 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def _lock_file(path: Path) -> int:
-    # for reading and writing, because then a pipe of this name does not block
+    # for reading and writing: a pipe of this name does not block then
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
 
 POLL = 0.02
-"""Seconds between two looks at a folder in which another command works."""
+"""Seconds between two attempts to lock a folder of another command."""
 
 
 def _is_locked(handle: int) -> bool:
-    """Lock a file, if no other process does."""
+    """Lock a file unless another process has locked it."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -257,14 +255,14 @@ def _is_locked(handle: int) -> bool:
 
 
 class Waiting(UserWarning):
-    """Another process works in a folder, and this one waits until it has ended."""
+    """This process waits for another process in the same folder."""
 
 
 @contextlib.contextmanager
 def claimed(folder: Path, while_waiting: Callable[[], None] | None = None) -> Iterator[None]:
-    """A block in which one process and one thread at a time works in ``folder``, which is made if it is missing. Where
-    another one does, this one waits, with the warning `Waiting`; so a block within a block of the same folder never
-    ends. ``while_waiting`` is called again and again until then.
+    """A block in which one process and one thread at a time works in ``folder``, which is created if it is missing.
+    Others wait, with the warning `Waiting`, and call ``while_waiting`` again and again; so a block within a block of
+    the same folder never ends.
     """
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -283,7 +281,7 @@ def claimed(folder: Path, while_waiting: Callable[[], None] | None = None) -> It
 
 
 def sha256(*parts: str | bytes) -> str:
-    """Hex digest over the parts and their lengths."""
+    """Hex digest of the parts and their lengths."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part

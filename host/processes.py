@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 TEMPORARY = "TMPDIR"
 
 GRACE = 5.0
-"""Seconds that a child has to end by itself after SIGTERM."""
+"""Seconds between SIGTERM and SIGKILL."""
 
 
 class Stopped(RuntimeError):
@@ -37,12 +37,12 @@ class Stopped(RuntimeError):
 
 
 class TookTooLong(RuntimeError):
-    """A child was ended because its time was over."""
+    """A child was ended at its time limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
-    """A child that has ended; ``output`` and ``errors`` are what it printed, unless that went to a file."""
+    """A child that has ended; ``output`` and ``errors`` are its printed text, unless it went to a file."""
 
     status: int
     output: str
@@ -69,7 +69,7 @@ class _Children:
                 raise Stopped("the work that this command belongs to has ended")
             process = subprocess.Popen(
                 command,
-                start_new_session=True,  # a group of its own: Ctrl-C reaches us alone, and we end the whole group
+                start_new_session=True,  # a group of its own: Ctrl-C reaches this process alone, which ends the group
                 cwd=cwd,
                 env=environment,
                 stdin=subprocess.PIPE,
@@ -87,7 +87,7 @@ class _Children:
             self._running.discard(process)
 
     def stop(self) -> None:
-        """End all of them, and start no more."""
+        """End all children, and start no more."""
         with self._lock:
             self._stopped = True
             running = list(self._running)
@@ -95,7 +95,7 @@ class _Children:
 
 
 def _end(processes: Sequence[subprocess.Popen[str]]) -> None:
-    """End children and their groups: first by SIGTERM, so that they can clear up, then by SIGKILL."""
+    """End children and their groups: first by SIGTERM, so that they can clean up, then by SIGKILL."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         for process in processes:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -110,8 +110,8 @@ _main_children = _Children()
 
 
 def python(program: str, *arguments: str | Path) -> list[str | Path]:
-    """The command that runs a program with this interpreter and the packages that it finds. What packages do at the
-    start of every interpreter (``.pth`` files) is left out: it would take longer than the start itself.
+    """The command that runs a program with this interpreter and its packages. ``.pth`` files are not executed: they
+    would take longer than the start itself.
     """
     path = [folder for folder in sys.path if os.path.isabs(folder)]
     return [sys.executable, "-P", "-S", "-c", f"import sys; sys.path[:] = {path!r}\n{program}", *arguments]
@@ -135,7 +135,7 @@ def run(
     environment = {**(os.environ if environment is None else environment), **MARK}
     if cwd is None:
         return _waited(command, None, input, environment, timeout, log)
-    # some tools give the name to a shell, to which special characters have a meaning
+    # some tools pass the name to a shell, which interprets special characters
     parent = Path(cwd).absolute()
     with temporary_folder(parent if PLAIN.fullmatch(str(parent)) else Path(tempfile.gettempdir())) as folder:
         environment[TEMPORARY] = str(folder)
@@ -153,7 +153,7 @@ def _waited(
     children: _Children = getattr(_thread, "children", _main_children)
     output: int | IO[bytes] = log or subprocess.PIPE
     errors = subprocess.STDOUT if log else subprocess.PIPE
-    with uninterrupted():  # or a signal could leave a child that nobody ends
+    with uninterrupted():  # or a signal could leave a running child
         prepare()
         process = children.start([str(word) for word in command], cwd, environment, output, errors)
         try:
@@ -176,7 +176,7 @@ def _waited(
 
 
 class Workers:
-    """Threads, each of which waits for the children that its work starts."""
+    """Threads that wait for the children of their work."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
@@ -190,7 +190,7 @@ class Workers:
             yield future.result()
 
     def completed(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result]]:
-        """Items and results, as they end."""
+        """Items with their results, in the order in which they end."""
         begun = {self._begin(work, item): item for item in items}
         for future in as_completed(begun):
             yield begun[future], future.result()

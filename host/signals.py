@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP as an exception in the main thread, so that code can clear up when a signal arrives."""
+"""SIGINT, SIGTERM and SIGHUP as an exception in the main thread, so that code can clean up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 PATIENCE = 15.0
-"""Seconds for clearing up. Further signals change nothing in this time; later ones end the process at once."""
+"""Seconds to clean up. Further signals are ignored in this time; later ones end the process at once."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -32,9 +32,9 @@ class _State:
     """The first signal that arrived."""
     since = 0.0
     waits = False
-    """Whether its exception is still to be raised."""
+    """Is its exception not raised yet?"""
     dropping = False
-    """Whether `_dropped` is running, where an exception would be dropped too."""
+    """Is `_dropped` running, which would drop an exception too?"""
 
 
 def install() -> None:
@@ -54,7 +54,7 @@ def uninstall() -> None:
     if arrived() is not None:
         warnings.simplefilter("ignore")
         for number in SIGNALS:
-            signal.signal(number, signal.SIG_IGN)  # Python gives any other handler back before it has ended
+            signal.signal(number, signal.SIG_IGN)  # Python restores any other handler before it ends
         return
     for number in SIGNALS:
         if signal.getsignal(number) is _arrive:
@@ -83,9 +83,7 @@ def _arrive(number: int, _: object) -> None:
 
 
 def _dropped(dropped: sys.UnraisableHookArgs) -> None:
-    """Send a signal again whose exception Python has dropped, as it does in ``__del__`` and the like before it calls
-    this.
-    """
+    """Send a signal again if Python dropped its exception, as in ``__del__``."""
     if not isinstance(dropped.exc_value, Interrupted):
         sys.__unraisablehook__(dropped)
         return
@@ -103,10 +101,10 @@ def _send_again(number: int) -> None:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """A block in which a signal waits: its exception is raised at the end, or in a block of `interruptible` inside.
+    """A block that defers signals: the exception is raised at its end, or in an `interruptible` block inside.
 
-    Code that must clear up begins with this block and makes only its long steps interruptible. In threads other than
-    the main one, which no signal interrupts, the block has no effect.
+    Code that must clean up starts with this block and makes only its long steps interruptible. The block has no effect
+    in other threads than the main thread, which no signal interrupts.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -121,7 +119,7 @@ def uninterrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """A block within `uninterrupted` in which signals arrive at once, as they do outside of it."""
+    """A block within `uninterrupted` in which signals raise their exception at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -20,13 +20,13 @@ from typing import Any, BinaryIO
 from .files import begin, named, remove, sha256, short, temporary_folder, write_whole
 
 EVERY = 1.0
-"""Seconds between two waits for the disk. To redo what was made in less time is cheaper than to wait for the disk."""
+"""Seconds between two waits for the disk. Repeating the work of less time is cheaper than waiting."""
 DIGEST = 16
 """Characters of the digest of a line."""
 
 
 class Journal:
-    """The complete parts of a file by name, each with a note of the command."""
+    """The complete parts of a file by name, each with a note."""
 
     def __init__(self, data: BinaryIO, lines: BinaryIO, waiting: list[bytes], whole: dict[str, Any]) -> None:
         self.whole = whole
@@ -35,13 +35,13 @@ class Journal:
         self._last = time.monotonic()
 
     def finish(self, parts: Sequence[str], note: Any = None) -> None:
-        """Record that some parts are complete, with a note that JSON can hold."""
+        """Record that some parts are complete, with a note for JSON."""
         self._waiting.append(_line([list(parts), note]))
         if time.monotonic() - self._last >= EVERY:
             self.write()
 
     def write(self) -> None:
-        """Flush the data to the disk, then write the lines that wait for them. After an error they are dropped."""
+        """Flush the data to the disk, then write the waiting lines. An error drops them."""
         waiting, self._waiting = self._waiting, []
         if waiting:
             self._data.flush()
@@ -63,7 +63,7 @@ def resumable(path: Path, folder: Path, beginning: bytes, size: int) -> Iterator
     """
     part, log = folder / f"{short(path.name)}.part", _journal(folder, path.name)
     with named(path), open(log, "a+b") as lines:
-        fcntl.flock(lines, fcntl.LOCK_EX)  # a job whose command was killed may take a moment to end
+        fcntl.flock(lines, fcntl.LOCK_EX)  # the job of a killed command takes a moment to end
         identity = [[], [sha256(beginning), size]]
         lines.seek(0)
         said, end = _whole_lines(lines.read())
@@ -90,8 +90,8 @@ def resumable(path: Path, folder: Path, beginning: bytes, size: int) -> Iterator
 
 @contextlib.contextmanager
 def work_folder(target: Path, unfinished: Path | None, name: str) -> Iterator[tuple[Path, Path | None]]:
-    """A folder for the intermediate files of ``target``: the folder ``name`` in ``unfinished``, which must exist, or
-    without ``unfinished`` a temporary one. Gives the folder, and where `resumable` keeps its files: there, or None.
+    """A folder for the intermediate files of ``target``: the folder ``name`` in ``unfinished``, or a temporary folder.
+    Yields the folder, and the folder for `resumable`: the same one, or None.
     """
     if unfinished is None:
         with temporary_folder(target.parent) as folder:
@@ -103,7 +103,7 @@ def work_folder(target: Path, unfinished: Path | None, name: str) -> Iterator[tu
 
 
 def is_begun(folder: Path) -> bool:
-    """Does a folder, or one below it, have an unfinished file of which a part is complete?"""
+    """Does a folder contain an unfinished file with a complete part?"""
     return any(
         any(names for names, _ in _whole_lines(log.read_bytes())[0]) and log.with_suffix(".part").exists()
         for log in folder.rglob(_journal(folder, "*").name)
@@ -120,7 +120,7 @@ def stamp(path: Path) -> list[int] | None:
 
 
 def write_note(path: Path, note: Any) -> None:
-    """Write a note that JSON can hold into a file of its own."""
+    """Write a note as JSON into a file of its own."""
     write_whole(path, _line(note))
 
 
@@ -155,7 +155,7 @@ def _whole_lines(text: bytes) -> tuple[list[Any], int]:
 
 
 def _begins(part: Path, beginning: bytes, size: int) -> bool:
-    """Is this a file that begins so, and no link to one?"""
+    """Is this a regular file with these first bytes and this size?"""
     if part.is_symlink() or not part.is_file() or part.stat().st_size != size:
         return False
     with open(part, "rb") as file:

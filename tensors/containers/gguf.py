@@ -144,7 +144,7 @@ def read_gguf(path: Path) -> Contents:
             raise ValueError("it does not begin with GGUF")
         version, tensors, pairs = (reader.number(form) for form in ("<I", "<Q", "<Q"))
         if version not in VERSIONS:
-            raise ValueError(f"its version {version} is none of {', '.join(map(str, VERSIONS))}")
+            raise ValueError(f"its version {version} must be one of {', '.join(map(str, VERSIONS))}")
         metadata: dict[str, str] = {}
         alignment = ALIGNMENT
         for _ in range(pairs):

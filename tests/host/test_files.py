@@ -74,7 +74,7 @@ def test_a_signal_at_any_moment_leaves_nothing(tmp_path):
 
 
 def test_a_signal_ends_what_takes_long_at_once(tmp_path):
-    """And does not wait for the end of the block."""
+    """An interruptible block does not wait for the end of the outer block."""
     with pytest.raises(signals.Interrupted), pytest.MonkeyPatch.context() as patched:
         patched.setattr(
             signals,
@@ -136,7 +136,7 @@ def one_folder(folder: Path) -> None:
 
 @pytest.mark.parametrize("later", [one_file, one_folder])
 def test_what_a_killed_process_left_is_removed_by_a_later_one(later, tmp_path):
-    """Whatever it writes there."""
+    """Any text in the file is refused."""
     done = subprocess.run(
         [sys.executable, "-c", KILLED.format(then="os.kill(os.getpid(), signal.SIGKILL)"), str(tmp_path)],
         capture_output=True,
@@ -236,7 +236,7 @@ def test_a_claimed_folder_is_for_one_at_a_time(tmp_path):
 
 
 def test_a_folder_that_another_process_takes_for_abandoned(tmp_path, monkeypatch):
-    """In the moment before it is opened and locked: a second one is made."""
+    """If another process removes the file before it is locked, a second one is made."""
     make, made = Path.mkdir, []
 
     def mkdir(path: Path, *arguments: object, **options: object) -> None:

@@ -127,7 +127,7 @@ def test_a_child_that_does_not_heed_sigterm_is_killed(tmp_path, monkeypatch):
 
 
 def test_what_a_child_left_is_ended_too(tmp_path):
-    """It holds the pipe to us, although its parent has ended."""
+    """The grandchild keeps the pipe open after its parent ended."""
     with pytest.raises(TookTooLong):
         run(["sh", "-c", f"sleep 60 & echo $! > {tmp_path}/pid"], timeout=2)
     assert not is_running(pid_in(tmp_path / "pid"))
@@ -215,7 +215,7 @@ signals.threading.Timer = Slow
 
 @pytest.mark.parametrize("before", ["", SLOW_HOOK], ids=["", "while-it-is-dropped"])
 def test_a_signal_in_a_finalizer_ends_all(tmp_path, before):
-    """Where Python drops exceptions."""
+    """Python drops exceptions in these places."""
     with subprocess.Popen(
         signalled(f"exec({before + DROPPED!r}); {ALONE}", tmp_path), preexec_fn=heed_signals, stderr=subprocess.PIPE
     ) as ours:
@@ -272,7 +272,7 @@ def test_a_signal_while_a_child_starts_ends_it_too(tmp_path):
 
 
 def test_what_the_process_is_to_ignore_it_ignores():
-    """As under nohup."""
+    """The process ignores SIGHUP, as under nohup."""
     program = (
         "import os, signal; from mxcast.host import signals; signals.install(); os.kill(os.getpid(), "
         "signal.SIGHUP); print('on')"

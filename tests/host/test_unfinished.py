@@ -33,7 +33,7 @@ def folder(tmp_path):
 
 
 def begun(path, folder, part=b"abc"):
-    """Leave a file unfinished of which the part "first" is whole."""
+    """Leave an unfinished file with the complete part "first"."""
     with pytest.raises(Killed), resumable(path, folder, BEGINNING, SIZE) as (file, journal):
         assert journal.whole == {}
         file.seek(4)
@@ -61,7 +61,7 @@ def test_it_goes_on(path, folder):
 
 
 def test_what_has_its_name_is_not_made_again(path, folder):
-    """Unless it has been changed since."""
+    """A changed file is written again."""
     begun(path, folder)
     finished(path, folder)
     with resumable(path, folder, BEGINNING, SIZE) as (_, journal):
@@ -100,7 +100,7 @@ def test_a_part_is_missing(path, folder):
 
 
 def test_a_line_without_its_end(path, folder):
-    """As a process that is killed while it writes may leave it."""
+    """A killed process may leave a torn line."""
     begun(path, folder)
     journal = folder / "file.journal"
     text = journal.read_bytes()
@@ -114,7 +114,7 @@ def test_a_line_without_its_end(path, folder):
 
 
 def test_data_reach_the_disk_before_the_line(path, folder, monkeypatch):
-    """Where the disk takes no data, nothing is said of them."""
+    """If the disk takes no data, the journal has no line about them."""
     with pytest.raises(OSError) as error, resumable(path, folder, BEGINNING, SIZE) as (_, journal):
 
         def fails(_):
@@ -127,7 +127,7 @@ def test_data_reach_the_disk_before_the_line(path, folder, monkeypatch):
 
 
 def test_an_error_of_the_disk_is_told_once(path, folder, monkeypatch):
-    """As Linux does: the data are lost, and the next wait for them succeeds."""
+    """Linux loses the data of a failed wait, and the next wait succeeds."""
     errors = [OSError(errno.EIO, os.strerror(errno.EIO))]
 
     def fails(_):
@@ -141,7 +141,7 @@ def test_an_error_of_the_disk_is_told_once(path, folder, monkeypatch):
 
 
 def test_another_beginning_or_a_link(path, folder, tmp_path):
-    """A part that is damaged where the header is, and one that is not ours."""
+    """A part with a damaged header, and a foreign part."""
     begun(path, folder)
     part = folder / "file.part"
     part.write_bytes(b"\0" + part.read_bytes()[1:])
@@ -162,7 +162,7 @@ def test_a_long_name(tmp_path, folder):
 
 
 def test_a_wait_for_the_disk_is_shared(path, folder, monkeypatch):
-    """Parts that are made in quick succession have their lines together, at the latest when the work ends."""
+    """Lines of parts in quick succession are written together, at the latest at the end."""
     monkeypatch.setattr(unfinished, "EVERY", 3600.0)
     begun(path, folder)
     assert finished(path, folder)[0] == {"first": {"count": 3}}
@@ -195,7 +195,7 @@ def test_a_damaged_line(text, path, folder):
 
 
 def test_a_changed_line(path, folder):
-    """Any byte of it."""
+    """A change of any byte is found."""
     begun(path, folder)
     journal = folder / "file.journal"
     first, line = journal.read_bytes().splitlines(keepends=True)

@@ -25,7 +25,7 @@ NORM = SAMPLE["encoder.layer.2.output.LayerNorm.weight"]
 NAME = "model.layers.0.mlp.gate_proj.weight"
 EVERY = [layout for layouts in LAYOUTS.values() for layout in layouts.values()]
 PROFILES = {"multiplier": "nvfp4_ao", "divisor": "nvfp4_compressed_tensors", "amax": "nvfp4_te"}
-"""Of NVFP4, by the convention that they store."""
+"""Profiles of NVFP4 by their convention of the tensor scale."""
 
 
 @cache
@@ -38,17 +38,17 @@ def _quantized(block: str, axis: int, convention: str, rows: int, factor: float)
 
 
 def quantized(layout: Layout, *, rows: int = 128, factor: float = 1) -> BlockArray:
-    """Some rows of the weights, as the layout takes them; it is not to be written to."""
+    """Some rows of the weights, quantized for a layout. The arrays are shared: do not write to them."""
     return _quantized(layout.block, layout.axis, str(layout.convention), rows, factor)
 
 
 def with_scales(q: BlockArray, scales: np.ndarray, block: BlockFormat | None = None) -> BlockArray:
-    """The same codes under other scales."""
+    """The same codes with other scales."""
     return BlockArray(codes=q.codes, scales=scales, block=block or q.block, axis=q.axis, tensor_scale=q.tensor_scale)
 
 
 def stored(layout: Layout, q: BlockArray, name: str = NAME) -> dict[str, np.ndarray]:
-    """`pack`, whatever readers make of the scales."""
+    """The arrays of `pack`, even for scales that readers of the layout misread."""
     return pack(q, replace(layout, reads_otherwise=()), name=name)
 
 
@@ -64,7 +64,7 @@ def write(
 ) -> Path:
     """A file of the stored arrays of some tensors, and of the weights of a normalisation.
 
-    Dtypes are those of the layout, or others by the name of the array.
+    ``dtypes`` replace the dtypes of the layout, by the name of the array.
     """
     known = {part.of(name): part.dtype for name in names for part in layout.parts} | dict(dtypes or {})
     tensors = dict(arrays) | {"norm": norm}

@@ -29,7 +29,7 @@ def numbers(seed: int, shape=(64, 128)) -> np.ndarray:
 
 @pytest.fixture
 def model(tmp_path):
-    """A folder with two shards, one of which has nothing that is quantized by `ONLY`."""
+    """A folder with two shards; `ONLY` selects tensors of one of them."""
     folder = tmp_path / "model"
     folder.mkdir()
     shards = {
@@ -59,7 +59,7 @@ def content(folder):
 
 
 def test_shard_by_shard(model, passes, tmp_path):
-    """Quantized, in a layout, onward and back: each shard is what its file alone would be, and the index says it."""
+    """Each shard has the bytes of a conversion of its file alone, in every step, and the index names its tensors."""
     q, there, onward, back, direct = (tmp_path / name for name in ("q", "there", "onward", "back", "direct"))
     assert "model-00002-of-00002.safetensors" in passes("quantize", model, q, "-f", "e2m1", *ONLY)
     first, second = (f"model-0000{n}-of-00002.safetensors" for n in (1, 2))
@@ -97,7 +97,7 @@ def test_shard_by_shard(model, passes, tmp_path):
 
 
 def test_scales_in_another_shard(passes, tmp_path):
-    """As libraries may cut a model."""
+    """Codes and scales may be in different shards."""
     stored = pack(quantize(numbers(2), "e2m1"), "compressed_tensors", name="up.weight")
     (tmp_path / "model").mkdir()
     for shard, name in (("a.safetensors", "up.weight_packed"), ("b.safetensors", "up.weight_scale")):
@@ -200,7 +200,7 @@ def test_configurations_there_and_back(dialect, block, tmp_path):
 
 
 def test_what_compressed_tensors_reads_of_it(tmp_path):
-    """The library takes the section, and finds in it what it has itself for these weights."""
+    """The library reads the section, and finds its own preset for these weights."""
     pytest.importorskip("compressed_tensors")
     from compressed_tensors.quantization import QuantizationConfig
 
@@ -216,7 +216,7 @@ def test_what_compressed_tensors_reads_of_it(tmp_path):
 
 
 def test_two_configurations_that_do_not_agree(model, fails, passes, tmp_path):
-    """Nor do a configuration and the command; one that is not known is nothing against the command."""
+    """A configuration must agree with the command; an unknown one is ignored."""
     there = tmp_path / "there"
     passes("quantize", model, there, "-f", "e4m3", *ONLY, "--layout", "modelopt")
     arguments = "convert", there, tmp_path / "out", "--layout", "mlx"
@@ -260,7 +260,7 @@ def test_what_is_left_out_is_told(model, passes, tmp_path):
 
 
 def test_a_shard_that_is_gone_is_made_again(model, tmp_path, monkeypatch, passes, fails):
-    """The record of a command that did not end says that it was finished, and somebody has removed it."""
+    """An unfinished command recorded a shard as finished, and the shard was removed."""
 
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "index")

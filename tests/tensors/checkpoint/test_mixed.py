@@ -30,7 +30,7 @@ def raw(arrays, dtypes):
 
 
 def fp4(dialect, name=EXPERT):
-    """An expert in the layout of a dialect, its numbers, and those numbers after that."""
+    """An expert in the layout of a dialect, and its numbers."""
     layout = LAYOUTS[dialect].get("nvfp4") if dialect in ("modelopt",) else LAYOUTS[dialect]["mxfp4_e2m1"]
     if layout.block == "nvfp4":
         q = quantize_nvfp4(X, "nvfp4", "nvfp4_modelopt", tensor_amax=2.0**-7 * 2688)
@@ -47,7 +47,7 @@ def fp8(scales, tile, dtype="F32", name=ATTENTION, suffix="_scale", codes=CODES)
 
 
 def model(folder, arrays, section, more=None, hf=None):
-    """A folder whose arrays are in two shards, so that codes and scales are apart."""
+    """A folder with two shards that separate codes and scales."""
     placed = {name: SHARDS[place % 2] for place, name in enumerate(arrays)}
     for shard in SHARDS:
         write_raw(folder / shard, {name: one for name, one in arrays.items() if placed[name] == shard})
@@ -79,7 +79,7 @@ def section_of(folder):
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
-    """Shards are converted here, which takes less time than a process for each."""
+    """Jobs run in this process, which is faster than a process for each."""
 
     def run(jobs):
         for job in jobs:
@@ -112,7 +112,7 @@ def deepseek(tmp_path, scales=BLOCK, dtype="F8_E8M0", suffix=".scale"):
     ids=["v4", "FP32", "BF16", "E8M0"],
 )
 def test_experts_of_fp4_and_attention_of_fp8(scales, dtype, suffix, tmp_path):
-    """The shape of DeepSeek-V4: all of it becomes numbers, and nothing says any longer that it is quantized."""
+    """All tensors of DeepSeek-V4 become numbers, and no document calls them quantized."""
     folder, of_experts, of_attention = deepseek(tmp_path, scales, dtype, suffix)
     for own in [], ["--from", "deepseek_v4"] if suffix == ".scale" else []:
         out = tmp_path / f"out{len(own)}"
@@ -124,7 +124,7 @@ def test_experts_of_fp4_and_attention_of_fp8(scales, dtype, suffix, tmp_path):
 
 
 def test_to_compressed_tensors_and_back(tmp_path):
-    """MXFP4 and FP8 both have their format there; codes and scales stay."""
+    """MXFP4 and FP8 both have a format there; codes and scales stay the same."""
     folder, of_experts, of_attention = deepseek(tmp_path)
     out = tmp_path / "out"
     mxcast("convert", folder, out, "--layout", "compressed_tensors")
@@ -147,7 +147,7 @@ def test_to_compressed_tensors_and_back(tmp_path):
 
 
 def test_what_compressed_tensors_reads_of_it(tmp_path):
-    """The library takes the section, and finds the scheme of each module."""
+    """The library reads the section, and finds the scheme of each module."""
     pytest.importorskip("compressed_tensors", reason="compressed-tensors is optional")
     from compressed_tensors.quantization import QuantizationConfig
     from compressed_tensors.utils.match import match_name
@@ -166,7 +166,7 @@ def test_what_compressed_tensors_reads_of_it(tmp_path):
 
 
 def test_fp8_alone_becomes_mxfp8(tmp_path, fails):
-    """``--to`` for one block format leaves the others; scales that are no powers of two are refused."""
+    """``--to`` with one block format leaves the others; scales that are not powers of two are refused."""
     folder, of_experts, of_attention = deepseek(tmp_path)
     out = tmp_path / "out"
     mxcast("convert", folder, out, "--layout", "compressed_tensors", "--to", "fp8_e4m3=mxfp8_e4m3")
@@ -182,7 +182,7 @@ def test_fp8_alone_becomes_mxfp8(tmp_path, fails):
 
 
 def test_another_configuration_cannot_say_it(tmp_path, fails):
-    """Tensors that stay as they are, or would be in a library without FP8."""
+    """Copied FP8 tensors, and targets without FP8, are refused."""
     folder, _, _ = deepseek(tmp_path)
     for options, sentence in (
         (["--layout", "fp8", "--include", "*experts*"], "the layout fp8 is of fp8_e4m3, fp8_e5m2, not of mxfp4_e2m1"),
@@ -218,7 +218,7 @@ def modelopt(tmp_path, name="model", expert="NVFP4", **layers):
 
 
 def test_mixed_precision_of_modelopt(tmp_path):
-    """NVFP4 experts and FP8 attention, with scales for the cache, which keep their description."""
+    """NVFP4 experts and FP8 attention with scales for the cache keep their description."""
     folder, of_experts, of_attention = modelopt(tmp_path)
     mxcast("dequantize", folder, tmp_path / "numbers")
     assert same(decoded(tmp_path / "numbers", EXPERT), of_experts)
@@ -242,7 +242,7 @@ def test_mixed_precision_of_modelopt(tmp_path):
 
 @pytest.mark.parametrize("part", ["*attn*", "*experts*"])
 def test_a_part_that_was_converted_can_be_read(part, tmp_path):
-    """The metadata of a new shard name the part alone, and the configuration describes the rest."""
+    """The metadata of a new shard name the converted tensors, and the configuration describes the rest."""
     folder, of_experts, of_attention = modelopt(tmp_path)
     mxcast("convert", folder, tmp_path / "out", "--layout", "modelopt", "--include", part)
     assert not inspect_file(tmp_path / "out").suspicions
@@ -266,7 +266,7 @@ def test_a_part_becomes_numbers(tmp_path):
 
 
 def test_a_group_that_is_not_read(tmp_path, fails):
-    """Its tensors are named, and what the configuration calls them; nothing is written."""
+    """The refusal names the tensors and their name in the configuration; nothing is written."""
     experts, _ = fp4("compressed_tensors")
     integers = {f"{ATTENTION}_packed": filled("I32", 64, 32), f"{ATTENTION}_scale": filled("BF16", 64, 2)}
     groups = {
@@ -284,7 +284,7 @@ def test_a_group_that_is_not_read(tmp_path, fails):
 
 
 def test_the_configuration_says_something_else(tmp_path, fails):
-    """That a tensor is not quantized, or is in another format: its codes are not believed, and not copied."""
+    """The configuration calls a tensor unquantized, or names another format: the tensor is refused, and not copied."""
     experts, _ = fp4("modelopt")
     attention, _ = fp8(random_scales((), "F32"), (0, 0))
     for section, said in (
@@ -325,7 +325,7 @@ def test_arrays_that_change_the_numbers(array, tmp_path, fails, passes):
 
 
 def test_many_modules_have_short_targets(tmp_path):
-    """Expressions with any number, unless these would reach other modules."""
+    """Targets are expressions with any number, unless they match other modules."""
     arrays = {}
     for place in range(4):
         arrays |= fp4("deepseek_v4", f"layers.{place}.mlp.up.weight")[0]
@@ -358,7 +358,7 @@ def test_one_block_size_and_a_declared_one(tmp_path):
 
 
 def test_experts_in_one_array(tmp_path):
-    """As transformers has them: three axes, with blocks for each expert."""
+    """Experts of transformers have three axes, with blocks for each expert."""
     codes, scales = random_codes((3, 256, 130)), random_scales((3, 2, 2), "F32")
     name = "layers.0.mlp.experts.gate_up_proj"
     arrays, numbers = fp8(scales, (128, 128), name=name, suffix="_scale_inv", codes=codes)
@@ -369,7 +369,7 @@ def test_experts_in_one_array(tmp_path):
 
 @pytest.mark.parametrize("place, key", [("text_config", "quantization_config"), (None, "compression_config")])
 def test_sections_in_other_places(place, key, tmp_path):
-    """The section in the configuration of a part, or under an older key: it is read, and does not outlive its codes."""
+    """A section of a part, or under an older key, is read, and removed with its codes."""
     folder, of_experts, of_attention = modelopt(tmp_path)
     mxcast("convert", folder, tmp_path / "ct", "--layout", "compressed_tensors")
     about = {key: section_of(tmp_path / "ct"), "expert_dtype": "fp4"}
@@ -397,7 +397,7 @@ def test_blocks_under_the_name_of_vllm(tmp_path):
 
 
 def test_nothing_that_fits_the_configuration(tmp_path, fails):
-    """Scales for rows where the configuration has one for a tensor: the tensor is named, not called a number."""
+    """Scales for rows contradict a configuration with a scale for the tensor: the refusal names the tensor."""
     arrays, _ = fp8(random_scales((200, 1), "BF16"), (1, 0), "BF16")
     folder = model(tmp_path / "model", arrays | PLAIN, {"quant_method": "fp8"})
     sentence = fails(2, "dequantize", folder, tmp_path / "out")

@@ -36,7 +36,7 @@ class Killed(BaseException):
 
 
 def here(jobs):
-    """Jobs in this process, one after the other."""
+    """Run jobs in this process, one after the other."""
     for job in jobs:
         yield job, shard_jobs._report(shard_jobs.run_job(json.dumps(job.to_dict())))
 
@@ -81,7 +81,7 @@ def of_mlx(path):
 
 
 def of_nan(path):
-    """A block of each matrix is NaN."""
+    """A model with a NaN block in each matrix."""
     return save_model(path, lambda source, shard: quantize_file(source, shard, "e2m1"), np.nan)
 
 
@@ -144,7 +144,7 @@ def finishes(monkeypatch):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_killed_after_each_tensor(name, tmp_path, finishes):
-    """The bytes and the report are those of a command that was not killed, and no tensor is made twice."""
+    """The bytes and the report equal the ones without a kill, and no tensor is converted twice."""
     made, command = COMMANDS[name]
     model = made(tmp_path / "model")
     whole = command(model, tmp_path / "once")
@@ -174,7 +174,7 @@ def test_killed_after_each_tensor(name, tmp_path, finishes):
 
 
 def test_killed_again_and_again(tmp_path, finishes):
-    """One tensor each time."""
+    """A kill after every tensor."""
     made, command = COMMANDS["transpose and quantize"]
     model = made(tmp_path / "model")
     command(model, tmp_path / "once")
@@ -192,7 +192,7 @@ def test_killed_again_and_again(tmp_path, finishes):
 
 
 def test_another_command_begins_anew(tmp_path, finishes):
-    """Also where the model or the rules have changed; what the killed one left is removed."""
+    """A changed model or changed rules start over, and the files of the killed command are removed."""
     model = of_numbers(tmp_path / "model")
     finishes.most = 2
     with pytest.raises(Killed):
@@ -236,7 +236,7 @@ main()
 
 
 def test_kill_9(tmp_path, passes):
-    """A process that has no time to clear up, and the command line."""
+    """The command line resumes after a process without time to clean up."""
     model, out, once = of_numbers(tmp_path / "model"), tmp_path / "out", tmp_path / "once"
     options = ["-f", "e2m1", "--layout", "gpt_oss"]
     command = [sys.executable, "-c", KILLED, "quantize", str(model), str(out), *options]
@@ -274,7 +274,7 @@ def quantize(model, target, numerics="e4m3", run=here):
 
 
 def killed(model, target, finishes, count, numerics="e4m3"):
-    """Kill the command that quantizes after so many tensors."""
+    """Kill `quantize` after this many tensors."""
     finishes.clear()
     finishes.most = count
     with pytest.raises(Killed):
@@ -296,7 +296,7 @@ def once(model, tmp_path):
 
 
 def test_a_shard_of_the_same_size_and_time(model, tmp_path, finishes):
-    """Written again, and given the time that it had."""
+    """A file that was written again, with its old time."""
     killed(model, tmp_path / "out", finishes, 2)
     shard = model / "codes.safetensors"
     times = shard.stat()
@@ -308,7 +308,7 @@ def test_a_shard_of_the_same_size_and_time(model, tmp_path, finishes):
 
 
 def test_a_finished_shard_that_was_changed(model, once, tmp_path, finishes):
-    """Or that is not whole is made again."""
+    """A missing or damaged shard is converted again."""
     for change in (lambda data: data[:-1] + b"\x55", lambda data: data[:-1]):
         killed(model, tmp_path / "out", finishes, 5)  # the first has four
         shard = tmp_path / "out" / "codes.safetensors"
@@ -319,7 +319,7 @@ def test_a_finished_shard_that_was_changed(model, once, tmp_path, finishes):
 
 
 def test_a_report_that_was_not_written(model, once, tmp_path, finishes, monkeypatch):
-    """The shard is there, and no tensor of it is made again."""
+    """A complete shard is kept."""
 
     def kill(*_):
         raise Killed
@@ -344,7 +344,7 @@ def test_a_damaged_report(text, model, once, tmp_path, finishes):
 
 
 def test_a_job_that_nobody_waits_for(model, tmp_path):
-    """The command was killed, and another one has taken its place: the folder of the job is gone."""
+    """The command was killed and another one took its place: the folder of the job is missing."""
     jobs = []
     with pytest.raises(Killed):
         quantize_checkpoint(
@@ -364,7 +364,7 @@ def stopped():
 
 
 def test_another_model_into_the_same_folder(model, tmp_path, finishes):
-    """What the first has made of its own goes, and what was there before it stays."""
+    """Files of the first command are removed, and older files stay."""
     other = save_model(tmp_path / "other", shutil.copy)
     (model / "codes.safetensors").rename(model / "first.safetensors")
     index = json.loads((model / INDEX).read_text())
@@ -378,7 +378,7 @@ def test_another_model_into_the_same_folder(model, tmp_path, finishes):
 
 
 def test_names_that_lead_elsewhere(model, tmp_path):
-    """In what an unfinished model says of itself, which anybody may have written."""
+    """Names in the state of an unfinished model, which anybody may have written."""
     (tmp_path / "mine").write_text("mine")
     other = tmp_path / "out" / UNFINISHED / "other"
     other.mkdir(parents=True)
@@ -388,7 +388,7 @@ def test_names_that_lead_elsewhere(model, tmp_path):
 
 
 def test_a_command_that_waited(model, tmp_path):
-    """For another one, which has ended: its model is not overwritten."""
+    """A command waits for another one, and does not overwrite its model."""
 
     begun = threading.Event()
 
@@ -409,7 +409,7 @@ def test_a_command_that_waited(model, tmp_path):
 
 @pytest.mark.parametrize("others", [1, 3])
 def test_the_same_command_that_waited(others, model, tmp_path, monkeypatch):
-    """It takes the finished shards, and the last one removes the state."""
+    """The second command keeps the finished shards, and the last one removes the state."""
     begun, asked, ask = threading.Event(), set(), UnfinishedModel._ask_for_state
 
     def noted(unfinished, locks):
@@ -443,7 +443,7 @@ def test_the_same_command_that_waited(others, model, tmp_path, monkeypatch):
 
 
 def test_the_same_command_that_waited_for_an_error(model, tmp_path, monkeypatch):
-    """It meets the same error, and nothing is left."""
+    """The second command meets the same error, and no file remains."""
     begun, asked, ask = threading.Event(), threading.Event(), UnfinishedModel._ask_for_state
 
     def noted(unfinished, locks):
@@ -497,7 +497,7 @@ def content_of_files(folder):
 
 
 def test_long_names_of_shards(model, tmp_path):
-    """As long as a file system takes them."""
+    """Names of the greatest length of the file system."""
     name = f"{'x' * 243}.safetensors"
     for path in (model / "codes.safetensors", model / INDEX):
         if path.name == INDEX:
@@ -508,7 +508,7 @@ def test_long_names_of_shards(model, tmp_path):
 
 
 def test_two_clients_of_one_scheduler(model, tmp_path):
-    """With shards of the same names: each gets its own."""
+    """Each command gets its own shards, although the names are equal."""
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as local:
         run = shard_jobs.on_cluster(local.scheduler_address)

@@ -79,7 +79,7 @@ def test_groups_of_compressed_tensors(tmp_path):
     ids=str,
 )
 def test_weights_without_a_format(weights, layout, tmp_path):
-    """As mixed models have them whose groups do not name their formats."""
+    """Groups of mixed models do not name their formats."""
     others = {"targets": ["b"], "weights": NVFP4, "format": "nvfp4-pack-quantized"}
     found = groups_of(tmp_path, compressed({"a": {"targets": ["Linear"], "weights": weights}, "b": others}))
     assert said(found, "up") == ([f"compressed_tensors:{layout}"] if layout else weights)
@@ -87,7 +87,7 @@ def test_weights_without_a_format(weights, layout, tmp_path):
 
 @pytest.mark.parametrize("format", ["pack-quantized", "int-quantized", "marlin-24", "of tomorrow"])
 def test_one_unknown_group(format, tmp_path):
-    """The others are read; a configuration that has no other is not known."""
+    """The other groups are read; a configuration without others is unknown."""
     unknown = {"targets": ["re:.*mlp.*"], "weights": INT4, "format": format}
     known = {"targets": ["re:.*attn.*"], "weights": FLOAT8 | {"strategy": "tensor"}, "format": "float-quantized"}
     found = groups_of(tmp_path, compressed({"a": unknown, "b": known}))
@@ -110,7 +110,7 @@ def test_groups_without_weights_are_not_quantized(tmp_path):
     [{"transform_config": {"config_groups": {"R1": {}}}}, {"sparsity_config": {"format": "sparse-24-bitmask"}}],
 )
 def test_what_changes_the_numbers_of_compressed_tensors(fields, tmp_path):
-    """Rotations that belong to the model, and weights without their zeros."""
+    """Rotated and sparse weights are unknown."""
     with pytest.raises(UnknownQuantization, match=next(iter(fields))):
         groups_of(tmp_path, compressed({"a": {"targets": ["Linear"], "weights": NVFP4}}, **fields))
     harmless = {"transform_config": {}, "sparsity_config": {"format": "dense"}}
@@ -129,7 +129,7 @@ ALGORITHMS = {
 
 @pytest.mark.parametrize("algorithm, block", ALGORITHMS.items())
 def test_modelopt(algorithm, block, tmp_path):
-    """In both documents, with wildcards for what is not quantized."""
+    """Both documents are read, with wildcards for modules that are not quantized."""
     config = {"quant_method": "modelopt", "quant_algo": algorithm, "ignore": ["lm_head", "model.vision*"]}
     hf = {"quant_algo": algorithm, "exclude_modules": ["lm_head", "model.vision*"], "kv_cache_quant_algo": "FP8"}
     for section, other in (
@@ -155,7 +155,7 @@ LAYERS = {
 
 @pytest.mark.parametrize("place", ["config.json", "hf_quant_config.json", "both"])
 def test_mixed_precision_of_modelopt(place, tmp_path):
-    """Layer by layer; a layer without an entry is not quantized."""
+    """Each layer has an entry; a layer without one is not quantized."""
     config = {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}
     hf = None if place == "config.json" else {"quant_algo": "MIXED_PRECISION", "quantized_layers": LAYERS}
     found = groups_of(tmp_path, config | ({"quantized_layers": LAYERS} if place != "hf_quant_config.json" else {}), hf)
@@ -192,7 +192,7 @@ def test_mixed_precision_of_modelopt_in_groups(tmp_path):
 
 
 def test_fp8(tmp_path):
-    """DeepSeek, Qwen, transformers and vLLM; names of what is not converted are beginnings, ends or expressions."""
+    """Names of unconverted modules in DeepSeek, Qwen, transformers and vLLM are prefixes, suffixes or expressions."""
     section = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128], "scale_fmt": "ue8m0"}
     found = groups_of(tmp_path, section | {"modules_to_not_convert": ["lm_head", "mlp.gate", r"model.layers.\d+.norm"]})
     assert {"deepseek_v3:fp8_e4m3:128x128", "deepseek_v4:fp8_e4m3:128x128", "deepseek_v4:mxfp4_e2m1"} < set(
@@ -208,7 +208,7 @@ def test_fp8(tmp_path):
 
 
 def test_what_transformers_does_not_convert(tmp_path):
-    """The rule of transformers itself."""
+    """transformers decides for the same modules."""
     utils = pytest.importorskip("transformers.quantizers.quantizers_utils", reason="transformers is optional")
     patterns = ["lm_head", "mlp.gate", "model.layers.1", r"re\.g.*", "fc1", "self_attn"]
     found = groups_of(tmp_path, {"quant_method": "fp8", "modules_to_not_convert": patterns})
@@ -263,7 +263,7 @@ def test_damaged_sections(section, sentence, tmp_path):
 
 
 def test_several_sections(tmp_path):
-    """Twice the same one is one; one in the configuration of a part is read."""
+    """Equal sections count as one; the section of a part of the model is read."""
     first, second = {"quant_method": "mxfp4"}, {"quant_method": "fp8"}
     config = {"quantization_config": first, "text_config": {"quantization_config": second}}
     (tmp_path / "config.json").write_text(json.dumps(config))

@@ -54,7 +54,7 @@ def test_key_values_there_and_back(tmp_path):
 
 
 def test_other_containers_keep_them(passes, tmp_path):
-    """To a .safetensors file and back the same bytes; tensors of other types stay bytes of these types."""
+    """A way to .safetensors and back keeps all bytes, and the types of other tensors."""
     x = np.random.default_rng(0).normal(size=(4, 64)).astype(np.float32)
     blocks = pack(quantize(x, "e2m1"), "ggml", name="blk.0.up.weight")["blk.0.up.weight"]
     others = np.arange(2 * 34, dtype=np.uint8)
@@ -78,7 +78,7 @@ def test_other_containers_keep_them(passes, tmp_path):
 
 @pytest.mark.parametrize("format, profile", [("e2m1", "ocp"), ("nvfp4", "nvfp4_ao")])
 def test_quantize_into_a_file(format, profile, passes, tmp_path):
-    """And what the package reads of it."""
+    """The package reads the same key-values."""
     x = np.random.default_rng(1).normal(size=(3, 2, 128)).astype(np.float32)
     save_file({"blk.0.up.weight": x, "rope": np.ones(3, np.float16)}, tmp_path / "x.safetensors")
     only = ["--include", "*weight"]
@@ -93,7 +93,7 @@ def test_quantize_into_a_file(format, profile, passes, tmp_path):
     stored = tensors["blk.0.up.weight"]
     assert stored.tensor_type.name == {"e2m1": "MXFP4", "nvfp4": "NVFP4"}[format]
     assert stored.shape.tolist() == [128, 2, 3]
-    # the package knows nothing of the scale of the tensor, which stands in a tensor of its own
+    # the package does not know the tensor scale, which is in a tensor of its own
     one = None if q.tensor_scale is None else np.ones((), np.float32)
     without = BlockArray(codes=q.codes, scales=q.scales, block=q.block, tensor_scale=one)
     assert np.array_equal(gguf.dequantize(stored.data, stored.tensor_type), dequantize(without))
@@ -109,7 +109,7 @@ def test_types_are_those_of_the_package():
 
 
 def test_the_writer_of_the_package(tmp_path):
-    """The same file, byte for byte."""
+    """The file is the same, byte for byte."""
     gguf = pytest.importorskip("gguf")
     writer = gguf.GGUFWriter(tmp_path / "theirs.gguf", "llama")
     writer.add_uint32("a.number", 7)
@@ -144,7 +144,7 @@ KEY = struct.pack("<Q", 1) + b"k"
 DAMAGED = {
     "it is empty": b"",
     "does not begin with GGUF": b"GGML" + bytes(20),
-    "its version 1 is none of 2, 3": raw(version=1),
+    "its version 1 must be one of 2, 3": raw(version=1),
     "in the middle of its header": raw(pairs=1 << 60),
     "value of the unknown type 77": raw(pairs=1, rest=KEY + struct.pack("<I", 77)),
     "an array of arrays": raw(pairs=1, rest=KEY + struct.pack("<IIQ", 9, 9, 1)),
@@ -216,7 +216,7 @@ def test_a_long_name_is_not_repeated(tmp_path):
 
 
 def test_tensor_scales_that_do_not_fit(tmp_path, fails):
-    """`inspect` refuses them in the words of `dequantize`."""
+    """`inspect` and `dequantize` refuse them with the same sentence."""
     blocks = "NVFP4", (2, 64), np.zeros(72, np.uint8)
     for dtype, scale, said in (
         ("F32", np.ones(3, np.float32), "has 3 tensor scales"),
@@ -256,7 +256,7 @@ HALF, TWO = np.array([0.5], np.float32), np.array([2], np.float32)
     ],
 )
 def test_the_names_of_a_tensor_scale(name, arrays, largest, tmp_path, passes, capsys):
-    """In every command the one array that fits is used, under either name."""
+    """Every command uses the one array that fits, under either name."""
     others = {array: ("F32", one.shape, one) for array, one in arrays.items()}
     path = file_of(tmp_path / "x.gguf", {name: BLOCKS} | others, {})
     passes("dequantize", path, tmp_path / "y.safetensors")
@@ -273,7 +273,7 @@ def test_the_names_of_a_tensor_scale(name, arrays, largest, tmp_path, passes, ca
 
 
 def test_the_one_tensor_scale_that_fits(tmp_path, passes, fails):
-    """The other array stays what it is, and a file that needs its name is refused."""
+    """The other array is copied, and a target that needs its name is refused."""
     arrays = {"u.weight.scale": ("F32", (1,), HALF), "u.scale": ("F32", (3,), np.ones(3, np.float32))}
     path = file_of(tmp_path / "x.gguf", {"u.weight": BLOCKS} | arrays, {})
     passes("dequantize", path, tmp_path / "y.safetensors")
@@ -302,7 +302,7 @@ def test_the_one_tensor_scale_that_fits(tmp_path, passes, fails):
     ],
 )
 def test_a_tensor_scale_that_is_not_certain(kind, arrays, said, tmp_path, fails):
-    """Every command refuses it with its names."""
+    """Every command refuses the file and names both arrays."""
     dtypes = {np.dtype(np.float32): "F32", np.dtype(np.float16): "F16"}
     others = {array: (dtypes[one.dtype], one.shape, one) for array, one in arrays.items()}
     path = file_of(tmp_path / "x.gguf", {"u.weight": kind} | others, {})
@@ -317,7 +317,7 @@ def test_a_tensor_scale_that_is_not_certain(kind, arrays, said, tmp_path, fails)
 @pytest.mark.parametrize("more", [b"\0", b"x" * 31, bytes(64), b"GGUF" * 100])
 @pytest.mark.parametrize("tensors", [W, {}, {"v": ("F32", (8,), np.ones(8, np.float32))}])
 def test_bytes_after_the_end(more, tensors, tmp_path):
-    """A writer may or may not complete the last tensor to a multiple of the alignment."""
+    """A writer may or may not pad the last tensor to the alignment."""
     path = file_of(tmp_path / "a.gguf", tensors, {})
     whole = path.read_bytes()
     path.write_bytes(whole + more)

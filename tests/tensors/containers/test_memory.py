@@ -1,4 +1,4 @@
-"""Memory of conversions: that of a few parts, whatever the size of a tensor."""
+"""Conversions need memory for a few parts, for a tensor of any size."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ PROGRAM = """if True:
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", ["torchao_swizzled", "ggml", ""], ids=lambda name: name or "dequantize")
 def test_it_does_not_grow_with_a_tensor(layout, tmp_path):
-    """One tensor of 128 MiB of codes beside one of 16: the pages of a map that are not given back would show."""
+    """A tensor of 128 MiB of codes needs no more memory than one of 16 MiB."""
     peaks, sizes = [], (16, 128)
     for mebibytes in sizes:
         rows, source = mebibytes << 9, tmp_path / f"{mebibytes}.safetensors"

@@ -53,7 +53,7 @@ def test_every_container(name, suffix, tmp_path, passes):
 
 
 def test_names_of_arrays(tmp_path, passes):
-    """One tensor has no name in a `.npz` file; several have theirs, whatever these are."""
+    """A single tensor has no name in a `.npz` file; several have any names."""
     x = np.ones((2, 32), np.float32)
     np.savez(tmp_path / "one.npz", scales=x, text="a remark")
     passes("quantize", tmp_path / "one.npz", tmp_path / "q.npz", "-f", "nvfp4")

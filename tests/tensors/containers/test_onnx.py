@@ -1,4 +1,4 @@
-"""`.onnx` files beside the package onnx: what its helpers read of ours, and what we read of what they write."""
+"""`.onnx` files and the package onnx: its helpers read our files, and we read theirs."""
 
 import sys
 
@@ -24,7 +24,7 @@ FORMATS = {
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_quantize_into_a_model(format, passes, tmp_path):
-    """The package takes its tensors for the codes and scales that they are; there and back is the same file."""
+    """The package reads our codes and scales, and a way there and back gives the same file."""
     kind, dtype = FORMATS[format]
     if not hasattr(onnx.TensorProto, kind):
         pytest.skip(f"onnx {onnx.__version__} has no {kind}")
@@ -53,7 +53,7 @@ def test_quantize_into_a_model(format, passes, tmp_path):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_one_code_to_an_entry(format, tmp_path):
-    """Of the field int32_data, as the package makes it, an odd number of them too."""
+    """The package writes the field int32_data, also with an odd number of elements."""
     kind, dtype = FORMATS[format]
     if not hasattr(onnx.TensorProto, kind):
         pytest.skip(f"onnx {onnx.__version__} has no {kind}")

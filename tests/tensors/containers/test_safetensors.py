@@ -1,4 +1,4 @@
-"""The reader and writer of `.safetensors` files beside the library: what one takes the other takes, byte for byte."""
+"""The reader and writer of `.safetensors` files accept the same files as the library, byte for byte."""
 
 import json
 import random
@@ -20,7 +20,7 @@ OF_LIBRARY = {
     "bfloat16": "BF16", "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "float8_e8m0fnu": "F8_E8M0",
     "float8_e4m3fnuz": "F8_E4M3FNUZ", "float8_e5m2fnuz": "F8_E5M2FNUZ", "float4_e2m1fn_x2": "F4",
 }  # fmt: skip
-"""What `serialize` of the library calls each dtype of the format; it writes no element of six bits."""
+"""Names of dtypes in `serialize` of the library, which writes no elements of six bits."""
 
 
 def file_of(header: object, data: bytes) -> bytes:
@@ -29,7 +29,7 @@ def file_of(header: object, data: bytes) -> bytes:
 
 
 def same_as_in_the_library(path):
-    """What we read of a file is what the library reads."""
+    """Our reader and the library read the same tensors and metadata."""
     there = dict(safetensors.deserialize(path.read_bytes()))
     contents = read(path)
     assert set(contents.tensors) == set(there)
@@ -49,7 +49,7 @@ def written_again(contents, path):
 
 
 def test_what_the_library_writes_is_what_we_write(tmp_path):
-    """All dtypes that it writes in one file, a name and a remark beyond ASCII, and a tensor without elements."""
+    """One file has all dtypes that the library writes, a name and metadata beyond ASCII, and an empty tensor."""
     rng, arrays, specs = np.random.default_rng(0), [], {}
     for place, (dtype, name) in enumerate(OF_LIBRARY.items()):
         arrays.append(rng.integers(0, 2 if dtype == "bool" else 256, 6 * BITS[name] // 8 * 8, np.uint8))
@@ -113,7 +113,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("said", DAMAGED)
 def test_what_is_damaged(said, tmp_path):
-    """The library refuses it too, but for a name that stands twice."""
+    """The library refuses it too, except for a repeated name."""
     path = tmp_path / "x.safetensors"
     path.write_bytes(DAMAGED[said])
     with pytest.raises(ValueError) as found:
@@ -127,7 +127,7 @@ def test_what_is_damaged(said, tmp_path):
 
 
 def test_mutants_are_taken_by_both_or_by_none(tmp_path):
-    """But for names that stand twice, and shapes that NumPy cannot hold."""
+    """Repeated names and shapes beyond NumPy are refused here alone."""
     generator, path, taken = random.Random(4), tmp_path / "x.safetensors", 0
     original = save({"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.arange(3, dtype=np.uint8)}, {"k": "v"})
     for _ in range(600):

@@ -13,7 +13,7 @@ from mxcast.tensors.convert import bridging
 
 @pytest.fixture
 def quantized(tmp_path):
-    """The file of MXFP4 codes of some numbers, made anew for each call."""
+    """A function that writes a file of MXFP4 codes of some numbers."""
 
     def made(numbers):
         save_file({"a.weight": numbers, "bias": np.ones(3, np.float32)}, tmp_path / "in.safetensors")
@@ -34,7 +34,7 @@ FAR[:2], FAR[4, 32:64] = 0, NUMBERS[4, 32:64] * 2.0**-25
 
 @pytest.mark.parametrize("to, layout", [("nvfp4", "modelopt"), ("nvfp4", "compressed_tensors"), ("e4m3", "torchao")])
 def test_the_numbers_are_the_same(to, layout, quantized, tmp_path, monkeypatch):
-    """Also in parts, with blocks of zeros, and of a tensor of zeros alone."""
+    """The numbers are the same in parts, with blocks of zeros, and for a tensor of zeros."""
     monkeypatch.setattr(bridging, "PART", 64)
     for numbers in (NUMBERS, np.where(np.arange(6)[:, None] < 2, 0, NUMBERS).astype(np.float32), 0 * NUMBERS):
         source, target = quantized(numbers), tmp_path / "out.safetensors"
@@ -62,7 +62,7 @@ def test_what_is_refused(options, sentence, quantized, tmp_path, capsys):
 
 @pytest.mark.parametrize("through", [None, "gpt_oss"])
 def test_the_shards_of_a_folder(through, quantized, tmp_path):
-    """They become what the file becomes, and the configuration says so; as `quantize` wrote them, and in a layout."""
+    """A shard becomes the same bytes as a file, and the configuration describes it, from either layout."""
     source, model, made = quantized(NUMBERS), tmp_path / "model", tmp_path / "made"
     model.mkdir()
     index = {"weight_map": dict.fromkeys(("a.weight", "a.weight.scales", "bias"), "model-00001-of-00001.safetensors")}

@@ -49,7 +49,7 @@ def test_a_scale_that_is_nan(layout, codes, tmp_path):
 
 
 def test_a_scale_that_is_nan_outside_of_the_sample(tmp_path):
-    """Of a large tensor some blocks are counted, and all scales that are in an array of their own are looked at."""
+    """Some blocks of a large tensor are counted, and all scales if they have an array of their own."""
     layout = LAYOUTS["compressed_tensors"]["mxfp4_e2m1"]
     q = quantized(layout)
     tall = BlockArray(codes=np.tile(q.codes, (160, 1)), scales=np.tile(q.scales, (160, 1)), block=q.block)
@@ -75,7 +75,7 @@ OF_E8M0 = [one for one in EVERY if one.block_format.scale == E8M0 and one.scale_
 
 @pytest.mark.parametrize("layout", OF_E8M0, ids=ids(OF_E8M0))
 def test_numbers_beyond_float32(layout, tmp_path):
-    """2**127 times the largest element of each format is beyond; 2**80 times it is not, and no weight has it."""
+    """2**127 times the largest element is beyond float32; 2**80 times it is not, and no weight is as large."""
     for byte, beyond in ((254, 1), (207, 0)):
         q = with_block(quantized(layout), byte, layout.block_format.element.max_code)
         path = write(tmp_path / "a.safetensors", layout, stored(layout, q))
@@ -110,7 +110,7 @@ def test_a_tensor_scale_that_was_not_initialised(layout, tmp_path):
 
 
 def test_one_tensor_scale_of_several(tmp_path):
-    """The others are right."""
+    """The other tensors are right."""
     layout = LAYOUTS["modelopt"]["nvfp4"]
     x = WEIGHTS[:96].reshape(3, 32, 384)
     whole = [stored(layout, quantize_nvfp4(one, "nvfp4", "nvfp4_ao")) for one in x]
@@ -144,7 +144,7 @@ def test_a_tensor_of_zeros(layout, tmp_path):
 
 @pytest.mark.parametrize("profile, is_nan", [("nvfp4_ao", True), ("nvfp4_modelopt", True), ("nvfp4_te", False)])
 def test_zeros_under_the_rules_of_a_library(profile, is_nan, tmp_path, saved, capsys):
-    """torchao and ModelOpt divide by the largest magnitude, 0: all scales are NaN, and so are all numbers."""
+    """torchao and ModelOpt divide by the largest magnitude 0, so all scales and numbers are NaN."""
     path, target = tmp_path / "q.safetensors", tmp_path / "y.safetensors"
     source = saved(np.zeros((4, 64), np.float32))
     assert main(["quantize", str(source), str(path), "-f", "nvfp4", "--profile", profile]) == 0
@@ -199,7 +199,7 @@ def test_what_dequantize_says(case, tmp_path, passes):
 
 
 def test_a_tensor_scale_that_is_beyond(tmp_path, passes):
-    """Scales beyond float32 make Inf of numbers and NaN of zeros."""
+    """Scales beyond float32 turn numbers into Inf and zeros into NaN."""
     q = quantized(NVFP4)
     path = write(tmp_path / "a.safetensors", NVFP4, with_tensor_scale(NVFP4, stored(NVFP4, q), 3.39e38))
     arguments = "dequantize", path, tmp_path / "y.safetensors", "--from", "modelopt", "--format", "nvfp4"
@@ -216,7 +216,7 @@ def test_a_right_file_has_nothing_of_it(tmp_path, passes):
 
 
 def test_a_file_of_quantize(tmp_path, passes, saved):
-    """One block has a NaN, one an Inf; OCP has NaN for both, and the tail of a row is not counted."""
+    """One block has NaN, one Inf; both become NaN under OCP, and padding is not counted."""
     x = np.ones((3, 70), np.float32)
     x[0, 3], x[1, 69] = np.nan, np.inf
     passes("quantize", saved(x), tmp_path / "q.safetensors", "-f", "e2m1", "--pad")
@@ -239,7 +239,7 @@ def scaled_file(path, codes: np.ndarray, scales: np.ndarray):
 
 @pytest.mark.parametrize("value", [GARBAGE, TINY, 3.39e38, np.nan, np.inf, 0, -1])
 def test_one_scale_number_of_several(value, tmp_path):
-    """Also of an FP8 tensor, whose other scales are right."""
+    """One wrong scale of an FP8 tensor is found among right ones."""
     scales = np.full((2, 2), 0.01, np.float32)
     scales[0, 1] = value
     codes = np.full((256, 256), 0x38, np.uint8)
@@ -293,7 +293,7 @@ def test_an_ambiguous_tensor(name, tmp_path):
 
 
 def test_what_only_one_reading_finds(tmp_path):
-    """0x7D is NaN as E5M2 and a number as E4M3: which of the two it is, nobody can tell."""
+    """0x7D is NaN as E5M2 and a number as E4M3, so nothing is reported."""
     layout = next(one for one in EVERY if one.name == "te:mxfp8_e5m2")
     codes = np.full((128, 384), 0x38, np.uint8)
     codes[3, 7] = 0x7D

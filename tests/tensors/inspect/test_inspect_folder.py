@@ -87,7 +87,7 @@ def test_a_suspicion_in_the_second_file(tmp_path, capsys):
 
 
 def test_what_tells(tmp_path):
-    """The configuration of the folder, and the metadata of torchao in each file."""
+    """The configuration of the folder decides, and so do the metadata of torchao in each file."""
     q = quantize_nvfp4(WEIGHTS, "nvfp4", "nvfp4_ao")
     stored = pack(q, "modelopt", name=NAMES[0])
     dtypes = dict(zip(stored, ("U8", "F8_E4M3", "F32")))

@@ -20,7 +20,7 @@ from ..stored_files import EVERY, NAME, WEIGHTS, quantized, stored, write
 
 CAST = {"e4m3": ml_dtypes.float8_e4m3fn, "e2m1": ml_dtypes.float4_e2m1fn}
 LARGEST = {"e4m3": (448.0, 8, 0x600000), "e2m1": (6.0, 2, 0x400000)}
-"""The largest element, its exponent, and its fraction as that of an FP32 number."""
+"""The largest element, its exponent, and its fraction in the bits of an FP32 number."""
 BLOCK = {"e4m3": "mxfp8_e4m3", "e2m1": "mxfp4_e2m1"}
 
 
@@ -41,7 +41,7 @@ def encoded(x: np.ndarray, element: str, ceil: bool = False) -> tuple[np.ndarray
 
 
 def tell_tale() -> np.ndarray:
-    """Numbers with a block of NaN, which tells `nvidia` from `te`, and those that tell it from `torchao_rceil`."""
+    """Numbers that separate `nvidia` from `te` (a NaN block), and from `torchao_rceil`."""
     x = np.random.default_rng(5).standard_normal((6, 128)).astype(np.float32)
     x[1, 40] = np.nan
     x[2, 0:32] = 0
@@ -53,7 +53,7 @@ def tell_tale() -> np.ndarray:
 
 @pytest.fixture
 def files(tmp_path):
-    """Write numbers, and scales and codes of one or several tensors, as compressed-tensors has them."""
+    """Write the numbers, and the scales and codes, of some tensors in the layout of compressed-tensors."""
 
     def make(element, tensors, dialect="compressed_tensors"):
         numbers, made, layout = {}, {}, LAYOUTS[dialect][BLOCK[element]]
@@ -80,7 +80,7 @@ def test_the_rules_that_made_a_file(files):
 
 
 def test_what_the_blocks_do_not_tell_apart_is_unknown(files):
-    """Never the first that fits: finite blocks do not say what NaN would become."""
+    """All rules that fit are named: finite blocks do not decide about NaN."""
     x = np.random.default_rng(0).standard_normal((4, 64)).astype(np.float32)
     found = mxcast.identify_file(*files("e2m1", {NAME: (x, *encoded(x, "e2m1", ceil=True))}))
     assert found.verdict == "unknown" and found.pair == ("nvidia", "te") and not found.names
@@ -92,7 +92,7 @@ def test_what_the_blocks_do_not_tell_apart_is_unknown(files):
 
 
 def test_what_fits_others_does_not_follow_what_it_is_to_follow(files):
-    """Also where the blocks do not tell these others apart."""
+    """The named rules win even if the blocks do not separate the others."""
     x = np.random.default_rng(0).standard_normal((4, 64)).astype(np.float32)
     paths = files("e2m1", {NAME: (x, *encoded(x, "e2m1", ceil=True))})
     found = mxcast.identify_file(*paths, profile="ocp")
@@ -156,7 +156,7 @@ def test_planted_departures_are_named(files, fault, passes, capsys):
 
 
 def test_what_is_said_of_every_block_holds_for_all(files):
-    """Half of the bytes are too small under `nvidia`, and not every one."""
+    """Only half of the bytes are too small under `nvidia`."""
     x = np.random.default_rng(3).standard_normal((6, 128)).astype(np.float32)
     found = mxcast.identify_file(*files("e2m1", {NAME: (x, *encoded(x, "e2m1"))}), profile="nvidia")
     assert 0 < sum(found.causes.values()) < found.blocks and not any("every" in text for text in found.remarks)
@@ -197,7 +197,7 @@ def test_one_of_two_tensors_differs(files, capsys):
     ids=lambda layout: layout.name,
 )
 def test_every_layout_is_read(layout, tmp_path):
-    """Of what the profile of the layout makes of real weights every block fits, and one that is changed does not."""
+    """Every block of real weights fits the profile of the layout, and one changed block does not."""
     x = WEIGHTS if layout.axis == -1 else np.ascontiguousarray(WEIGHTS.T)
     np.save(tmp_path / "in.npy", x)
     arrays = {name: array.copy() for name, array in stored(layout, quantized(layout)).items()}
@@ -242,7 +242,7 @@ def test_nvfp4(tmp_path):
 
 
 def test_a_tensor_scale_that_is_not_of_the_tensor(tmp_path):
-    """Gate and up share one: blocks are right under it, and it is called another one."""
+    """Gate and up share a tensor scale: blocks are right under it, and the report calls it another one."""
     x = np.random.default_rng(1).standard_normal((8, 64)).astype(np.float32)
     found = mxcast.identify_file(*nvfp4_files(tmp_path, x, nvfp4(x, amax=8.0)))
     assert found.verdict == "differs" and "under the tensor scales of the file" in found.sentence

@@ -1,4 +1,4 @@
-"""Mislabelled files are told from right ones, in every layout that can be mislabelled so."""
+"""Mislabelled files are found, in every layout that allows the mistake, and right files are not reported."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -102,7 +102,7 @@ def test_a_missing_tensor_scale(tmp_path):
 
 
 def test_block_scales_that_need_no_tensor_scale(tmp_path):
-    """Those of one level are the numbers themselves: without a tensor scale they are right."""
+    """Block scales without a tensor scale are numbers themselves, and right."""
     layout = next(one for one in NVFP4 if one.dialect == "torchao")
     q = quantize_nvfp4(WEIGHTS, "nvfp4", "nvfp4_ao_single")
     arrays = {name: a for name, a in stored(layout, q).items() if name != layout.tensor_scale.of(NAME)}
@@ -130,7 +130,7 @@ def test_scales_in_tiles_where_they_should_stand_in_order(tmp_path):
 
 
 def test_bytes_that_complete_tiles(tmp_path):
-    """Those of the last rows, of the last columns, and none of the scales themselves."""
+    """Padding of the last rows and columns counts, and scales do not."""
     for layout in TILES:
         arrays = stored(layout, quantized(layout, rows=96))
         scales = arrays[layout.scales.of(NAME)].copy()
@@ -143,7 +143,7 @@ def test_bytes_that_complete_tiles(tmp_path):
 
 
 def test_exponents_stored_as_numbers(tmp_path):
-    """Of weights, whose scales are below 1: zeros; and of larger numbers."""
+    """Scales of weights, below 1, become zeros; larger scales become powers of two."""
     for layout in EXPONENTS:
         for factor in (1, 64):
             q = quantized(layout, factor=factor)
@@ -153,7 +153,7 @@ def test_exponents_stored_as_numbers(tmp_path):
 
 
 def test_exponents_without_the_bias(tmp_path):
-    """In two's complement, where codes should stand; and codes where a layout has exponents."""
+    """Exponents in two's complement instead of codes, and codes in a layout of exponents."""
     both = [layout for layout in EVERY if layout.block_format.scale == E8M0]
     assert any(layout.scale_byte is ScaleByte.EXPONENT for layout in both)
     for layout in both:
@@ -195,7 +195,7 @@ def test_scales_shifted_by_the_sign_bit(tmp_path):
 
 
 def test_gate_and_up(tmp_path):
-    """With one tensor scale they are right, with two they are not; ggml fuses none."""
+    """One tensor scale is right, two are suspicious; ggml does not fuse layers."""
     up = NAME.replace("gate", "up")
     for layout in NVFP4:
         gate = quantized(layout)
@@ -213,7 +213,7 @@ IN_TURN = [
 
 @pytest.mark.parametrize("layout, name", IN_TURN, ids=lambda value: str(getattr(value, "name", value)))
 def test_gate_and_up_in_turn(layout, name, tmp_path):
-    """Of two matrices of a model, for three experts; in tensors of other names rows are in any order."""
+    """Two matrices of a model for three experts; tensors of other names may have any order of rows."""
     up = SAMPLE["encoder.layer.0.attention.self.query.weight.rows0_128"]
     in_turn, after = (np.stack([WEIGHTS, up], axis).reshape(1, 256, 384).repeat(3, 0) for axis in (1, 0))
     plain = name.replace("gate_up", "down").replace("mlp1", "mlp2")
@@ -284,7 +284,7 @@ def test_random_numbers_have_none(name, tmp_path):
 
 
 def test_the_reference_of_the_codes_is_what_tells(tmp_path):
-    """Without another tensor of the same channels nothing is said of their order."""
+    """Without another tensor of the same channels the order is not reported."""
     layout = next(one for one in FOUR_BITS if one.dialect == "gpt_oss")
     arrays = stored(other_order(layout, Packing.HIGH_FIRST), quantized(layout))
     path = write(tmp_path / "a.safetensors", layout, arrays)
@@ -295,7 +295,7 @@ def test_the_reference_of_the_codes_is_what_tells(tmp_path):
 
 
 def test_channels_that_repeat(tmp_path):
-    """Tensors with a pattern for each head have much in common by chance, in one order or another: nothing is said."""
+    """Tensors with a pattern for each head correlate by chance in any order, and nothing is reported."""
     layout = next(one for one in FOUR_BITS if one.dialect == "gpt_oss")
     for seed in range(12):
         rng = np.random.default_rng(seed)

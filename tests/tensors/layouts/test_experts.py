@@ -30,7 +30,7 @@ def stored(tmp_path):
 @pytest.mark.parametrize("part", [1 << 20, 1 << 12])
 @pytest.mark.parametrize("layout", ["compressed_tensors", "torchao_swizzled", "gpt_oss"])
 def test_there_and_back(part, layout, stored, passes, tmp_path, monkeypatch):
-    """Even rows are gate and odd rows up, also in tiles of 128 rows; interleaved again, the file is the first."""
+    """Even rows are gate and odd rows up, also in tiles of 128 rows; interleaving again gives the first file."""
     monkeypatch.setattr(conversions, "PART", part)
     target, back, again = (tmp_path / f"{name}.safetensors" for name in ("y", "z", "again"))
     passes("convert", stored, again, "--from", "gpt_oss", "--layout", "gpt_oss")
@@ -50,7 +50,7 @@ def test_there_and_back(part, layout, stored, passes, tmp_path, monkeypatch):
 
 
 def test_into_a_gguf_file_and_back(stored, passes, tmp_path):
-    """Where the names are those of ggml: the pattern holds for them too."""
+    """Names of ggml match the pattern too."""
     arrays = {name.replace("gate_up_proj", "ffn_gate_up_exps"): one for name, one in load_file(stored).items()}
     save_file(arrays, tmp_path / "named.safetensors")
     options = ["--from", "gpt_oss", "--layout", "ggml", "--experts", "split"]
@@ -60,7 +60,7 @@ def test_into_a_gguf_file_and_back(stored, passes, tmp_path):
 
 
 def test_scales_of_tensors(passes, fails, tmp_path):
-    """One tensor has one for each expert, so those of gate and up must be equal."""
+    """One tensor has one scale for each expert, so gate and up must have equal scales."""
     x = numbers(8)
     q = quantize_nvfp4(x, "nvfp4", "nvfp4_ao")
     whole = pack(q, "modelopt", name=BOTH)
@@ -89,7 +89,7 @@ def test_scales_of_tensors(passes, fails, tmp_path):
 
 
 def test_shards_have_experts_or_not(stored, passes, fails, tmp_path):
-    """Those that have none are converted as they are."""
+    """Shards without experts are converted without a change."""
     folder = tmp_path / "model"
     folder.mkdir()
     stored.rename(folder / "a.safetensors")
@@ -128,7 +128,7 @@ def test_what_is_refused(stored, fails, tmp_path):
 
 @pytest.mark.parametrize("side", [1024, 32])
 def test_axes_as_transformers_has_them(side, passes, fails, tmp_path, monkeypatch):
-    """Of experts in BF16 the last two axes are swapped; other tensors are as they are."""
+    """The last two axes of experts in BF16 are swapped; other tensors stay the same."""
     monkeypatch.setattr(transposing, "SIDE", side)
     monkeypatch.setattr(transposing, "PART", side * side)
     monkeypatch.setattr(conversions, "PART", side * side)

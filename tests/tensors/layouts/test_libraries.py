@@ -40,7 +40,7 @@ def test_the_library_and_we_read_the_same(name):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_changed_file_has_other_numbers(name, tmp_path):
-    """The library reads the file: with one bit of a code changed, one of its numbers or a few are others."""
+    """The library reads the file, and one changed bit of a code changes one number or a few."""
     layout, library = installed(name)
     suffix = layouts.suffix_of(layout.dialect)
     path, other = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"

@@ -77,7 +77,7 @@ def test_a_folder(tmp_path, passes):
 
 
 def test_two_block_formats_in_one_file(tmp_path):
-    """As a .gguf file may have them; in torchao the scales of both have one name."""
+    """A .gguf file may have both; in torchao their scales have one name."""
     mx, nv = LAYOUTS["ggml"]["mxfp4_e2m1"], LAYOUTS["ggml"]["nvfp4"]
     arrays = stored(mx, quantized(mx), "a.weight") | stored(nv, quantized(nv), "b.weight")
     from ..containers.test_gguf import file_of
@@ -107,7 +107,7 @@ def test_damaged_metadata_say_nothing(text, tmp_path):
 
 
 def test_metadata_of_another_file(tmp_path, fails):
-    """Of a layout that the arrays do not fit, and of arrays that are not there."""
+    """The metadata name a layout that does not fit, or missing arrays."""
     path = ambiguous(tmp_path, json.dumps({"gpt_oss:mxfp4_e2m1": [NAME]}))
     (suspicion,) = inspect_file(path).suspicions
     assert suspicion.kind == "contradiction" and "the metadata of mxcast say gpt_oss:mxfp4_e2m1" in suspicion.sentence

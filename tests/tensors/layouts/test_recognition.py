@@ -1,4 +1,4 @@
-"""What a file is recognised as: every layout, what is ambiguous, and what libraries write beside their arrays."""
+"""Recognition of every layout, ambiguous files, and declarations of libraries."""
 
 import json
 from itertools import groupby
@@ -33,7 +33,7 @@ SAME_BYTES = [{"compressed_tensors:mxfp8_e4m3", "modelopt:mxfp8_e4m3"}]
 
 @pytest.mark.parametrize("layout", EVERY, ids=[layout.name for layout in EVERY])
 def test_every_layout(layout, tmp_path):
-    """It is among the readings; what is ambiguous is said to be, with nothing counted, and is not if it is named."""
+    """The layout is among the readings. An ambiguous tensor is not counted, and the option `--as` decides."""
     path = write(tmp_path / "a.safetensors", layout, stored(layout, quantized(layout)))
     (tensor,) = inspect_file(path).tensors
     readings = [{one.name for one in reading.layouts} for reading in tensor.readings]
@@ -58,7 +58,7 @@ def test_every_layout(layout, tmp_path):
 
 
 def test_rows_that_are_completed_are_of_one_library(tmp_path):
-    """ComfyUI completes scales to tiles, ModelOpt does not: then shapes tell."""
+    """ComfyUI pads scales to tiles and ModelOpt does not, so shapes decide."""
     for rows, names in ((96, "comfy:nvfp4"), (80, "modelopt:nvfp4")):
         layout = next(one for one in EVERY if one.name == names)
         path = write(tmp_path / "a.safetensors", layout, stored(layout, quantized(layout, rows=rows)))
@@ -146,7 +146,7 @@ def passes_quantize(tmp_path):
 
 
 def test_scales_of_two_names(tmp_path):
-    """The array of codes is of two tensors: one sentence, and the layout decides."""
+    """The array of codes may belong to two tensors: one sentence, and the layout decides."""
     layout = next(one for one in EVERY if one.name == "compressed_tensors:mxfp4_e2m1")
     arrays = stored(layout, quantized(layout))
     both = arrays | {f"{NAME}_packed_scale": arrays[f"{NAME}_scale"]}
@@ -175,7 +175,7 @@ def test_files_in_order_of_tensors(tmp_path):
 
 @pytest.mark.parametrize("file", sorted(DATA.glob("*.gguf")) + sorted(DATA.glob("*.onnx")), ids=lambda file: file.name)
 def test_containers_with_types_of_their_own(file):
-    """Of files that libraries wrote: one reading, all blocks of which are counted."""
+    """Files of libraries have one reading, and all blocks are counted."""
     found = inspect_file(file)
     (tensor,) = found.tensors
     assert not tensor.is_ambiguous and "the type " in tensor.readings[0].evidence[0]
@@ -184,7 +184,7 @@ def test_containers_with_types_of_their_own(file):
 
 
 def test_the_configuration_beside_a_file(tmp_path):
-    """It tells ModelOpt's NVFP4 from ComfyUI's; one of another library contradicts, and an unknown one says nothing."""
+    """It separates ModelOpt's NVFP4 from ComfyUI's; another library is a contradiction, an unknown one is ignored."""
     layout, config = next(one for one in EVERY if one.name == "modelopt:nvfp4"), tmp_path / "config.json"
     path = write(tmp_path / "model.safetensors", layout, stored(layout, quantized(layout)))
     assert len(inspect_file(path).tensors[0].readings) > 1

@@ -39,7 +39,7 @@ def random_scales(shape: tuple[int, ...], dtype: str, seed: int = 4) -> np.ndarr
 
 
 def products(codes: np.ndarray, dtype: str, scales: np.ndarray, tile: tuple[int, int]) -> np.ndarray:
-    """Codes times scales, by another way: scales are repeated, and float64 has every product."""
+    """Codes times repeated scales in float64, which represents every product."""
     lead, (rows, columns) = codes.shape[:-2], codes.shape[-2:]
     counts = [math.ceil(n / size) if size else 1 for n, size in zip((rows, columns), tile)]
     factors = scales.astype(np.float64).reshape(
@@ -51,7 +51,7 @@ def products(codes: np.ndarray, dtype: str, scales: np.ndarray, tile: tuple[int,
 
 
 def shape_of_scales(layout, grain: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """As the library has it; a layout that is read only has two axes."""
+    """The shape of the library; a layout that is only read has two axes."""
     forms = layout.forms or {"tensor": "", "row": "r1", "group": "rc", "block": "rc"}
     down, across = (math.ceil(n / size) if size else 1 for n, size in zip(shape[-2:], TILES[grain]))
     return (*shape[:-2], *({"r": down, "c": across, "1": 1}[axis] for axis in forms[grain]))
@@ -86,7 +86,7 @@ WRITTEN = [(layout, str(grain)) for layout in EVERY for grain in layout.forms]
 
 @pytest.mark.parametrize("layout, grain, shape", CASES, ids=lambda value: getattr(value, "name", str(value)))
 def test_every_layout(layout, grain, shape, tmp_path, passes):
-    """With scales of every dtype that it is read in; the last blocks are partial."""
+    """Scales have every dtype of the layout, and the last blocks are partial."""
     tile, codes = TILES[grain], random_codes(shape)
     for dtype in layout.dtypes:
         scales = random_scales(shape_of_scales(layout, grain, shape), dtype)
@@ -97,7 +97,7 @@ def test_every_layout(layout, grain, shape, tmp_path, passes):
 
 
 def test_without_rows(tmp_path, passes):
-    """One axis, with a scale for the tensor and for groups."""
+    """A tensor of one axis has one scale, or a scale for each group."""
     layout, codes = SCALED_LAYOUTS["compressed_tensors"]["fp8_e4m3"], random_codes((1, 256))
     for scales, tile in ((random_scales((1,), "F32"), (0, 0)), (random_scales((1, 2), "F32"), (1, 128))):
         path = write(tmp_path / "a.safetensors", layout, codes if tile[1] else codes[0], scales)
@@ -107,7 +107,7 @@ def test_without_rows(tmp_path, passes):
 
 @pytest.mark.parametrize("grain, shape", [*product(TILES, [(300, 388), (3, 200, 256)])], ids=str)
 def test_counts(grain, shape, tmp_path):
-    """Tiles, codes and the largest magnitude, of all elements and of a sample."""
+    """Tiles, codes and the largest magnitude are counted over all elements and over a sample."""
     layout, tile, codes = SCALED_LAYOUTS["compressed_tensors"]["fp8_e4m3"], TILES[grain], random_codes(shape)
     codes[codes & 0x7F == 0x7F] = 0x7E
     scales = random_scales(shape_of_scales(layout, grain, shape), "F32")
@@ -137,7 +137,7 @@ def test_counts(grain, shape, tmp_path):
 
 
 def test_a_sample(tmp_path):
-    """Of a large tensor some tiles are counted."""
+    """Some tiles of a large tensor are counted."""
     codes, layout = np.full((3072, 3072), 0x38, np.uint8), SCALED_LAYOUTS["deepseek_v3"]["fp8_e4m3"]
     scales = random_scales((24, 24), "F32")
     (tensor,) = inspect_file(write(tmp_path / "a.safetensors", layout, codes, scales)).tensors
@@ -147,7 +147,7 @@ def test_a_sample(tmp_path):
 
 @pytest.mark.parametrize("shape, scales", [((192, 192), (2, 2)), ((64, 192), (64, 2))], ids=str)
 def test_blocks_of_two_sizes_are_ambiguous(shape, scales, tmp_path, fails):
-    """The shape of the scales does not say which blocks it counts; a layout with one size does."""
+    """The shape of the scales allows several block sizes; a layout with one size decides."""
     layout = SCALED_LAYOUTS["compressed_tensors"]["fp8_e4m3"]
     codes = random_codes(shape) & 0xFE  # without NaN
     path = write(tmp_path / "a.safetensors", layout, codes, random_scales(scales, "F32"))
@@ -186,7 +186,7 @@ def test_scales_that_no_library_writes(wrong, sentence, tmp_path):
 
 
 def test_scales_of_the_other_direction(tmp_path):
-    """The name says inverse; a file that stores what numbers were multiplied by is told."""
+    """A file with the inverse scales under the name weight_scale_inv is suspicious."""
     layout = SCALED_LAYOUTS["deepseek_v3"]["fp8_e4m3"]
     path = write(tmp_path / "a.safetensors", layout, np.full((256, 256), 0x7E, np.uint8), np.full((2, 2), 900, "f4"))
     (found,) = inspect_file(path).suspicions
@@ -201,7 +201,7 @@ def mxcast(verb, *arguments):
 
 @pytest.mark.parametrize("layout, grain", WRITTEN, ids=lambda value: getattr(value, "name", str(value)))
 def test_to_another_library_and_back(layout, grain, tmp_path):
-    """Codes and numbers stay, and the last file is the first."""
+    """Codes and numbers stay the same, and the last file equals the first."""
     shape = (2, 256, 384) if grain in ("block", "tensor") else (256, 384)
     codes, dtype = random_codes(shape), layout.scales.dtype
     scales = random_scales(shape_of_scales(layout, grain, shape), dtype)
@@ -259,7 +259,7 @@ def test_to_mxfp8(grain, dtype, tmp_path, fails):
 
 
 def test_rows_that_are_no_blocks_of_32(tmp_path, fails):
-    """Nothing is completed with zeros: a model would have another shape."""
+    """Nothing is padded with zeros: a model would have another shape."""
     layout = SCALED_LAYOUTS["deepseek_v4"]["fp8_e4m3"]
     path = write(tmp_path / "a.safetensors", layout, random_codes((256, 200)), random_scales((2, 2), "F8_E8M0"))
     own = ["--from", "deepseek_v4", "-f", "fp8_e4m3", "--layout", "modelopt", "--to", "e4m3"]
@@ -269,7 +269,7 @@ def test_rows_that_are_no_blocks_of_32(tmp_path, fails):
 
 
 def test_marks_of_comfyui_and_torchao(tmp_path):
-    """Both say FP8 in their own words; MXFP8 of the same names is another thing."""
+    """ComfyUI and torchao declare FP8; MXFP8 with the same names is a contradiction."""
     layout, codes = SCALED_LAYOUTS["comfy"]["fp8_e4m3"], random_codes((128, 128)) & 0xFE  # without NaN
     mark = NAME.replace("weight", "comfy_quant")
     for format, is_right in (("float8_e4m3fn", True), ("mxfp8", False)):

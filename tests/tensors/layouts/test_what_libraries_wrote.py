@@ -47,7 +47,7 @@ def test_every_file_is_read_here():
 
 @pytest.mark.parametrize("name", FILES)
 def test_numbers_are_those_of_the_library(name, passes, tmp_path):
-    """And what is converted to the same layout is the same, byte for byte, and says also what we say of it."""
+    """Conversion to the same layout keeps every byte, and adds the metadata of mxcast."""
     layout, block, profile = FILES[name]
     if name.endswith(".onnx"):
         pytest.importorskip("onnx")
@@ -68,7 +68,7 @@ def test_numbers_are_those_of_the_library(name, passes, tmp_path):
 @pytest.mark.parametrize("element", ["e2m1", "e4m3", "e5m2", "e2m3", "e3m2", "nvfp4"])
 @pytest.mark.parametrize("layout", ["torchao", "torchao_swizzled"])
 def test_torchao_reads_a_file_of_ours(element, layout, tmp_path):
-    """By the metadata that say what its tensors are, with the same numbers."""
+    """torchao reads the file by its metadata, with the same numbers."""
     torch = pytest.importorskip("torch", reason="torch is optional: pip install '.[oracles]'")
     support = pytest.importorskip("torchao.prototype.safetensors.safetensors_support")
     x = np.random.default_rng(1).normal(size=(40, 96)).astype(np.float32)
@@ -88,7 +88,7 @@ def test_torchao_reads_a_file_of_ours(element, layout, tmp_path):
     convert_file(target, back, ConvertOptions(stored_as=layout, format=element, profile=DECODERS[element]))
     found = load_file(back)["up.weight"]
     assert np.array_equal(tensors["up.weight"].dequantize(torch.float32).numpy(), found)
-    assert read(back).metadata == {}, "what is no longer true is left out"
+    assert read(back).metadata == {}, "outdated metadata are removed"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_torchao_reads_a_file_of_ours(element, layout, tmp_path):
     ],
 )
 def test_compressed_tensors_reads_a_file_of_ours(element, name, format, tmp_path):
-    """In bfloat16, which has all of these numbers."""
+    """The comparison is in bfloat16, which represents all of these numbers."""
     torch = pytest.importorskip("torch", reason="torch is optional: pip install '.[oracles]'")
     base = pytest.importorskip("compressed_tensors.compressors.base")
     scheme = pytest.importorskip("compressed_tensors.quantization.quant_scheme").preset_name_to_scheme(name, ["Linear"])
@@ -119,7 +119,7 @@ def test_compressed_tensors_reads_a_file_of_ours(element, name, format, tmp_path
 
 
 def test_the_mark_of_comfy(passes, tmp_path):
-    """It is written, and left out again."""
+    """The padding is written, and removed again."""
     x = np.random.default_rng(1).normal(size=(32, 64)).astype(np.float32)
     save_file({"up.weight": x}, tmp_path / "x.safetensors")
     passes("quantize", tmp_path / "x.safetensors", tmp_path / "y.safetensors", "-f", "nvfp4", *COMFY)
@@ -131,7 +131,7 @@ def test_the_mark_of_comfy(passes, tmp_path):
 
 @pytest.mark.parametrize("part", [1 << 20, 1 << 10])
 def test_rows_that_comfy_completes(part, passes, fails, tmp_path, monkeypatch):
-    """A file of ours says how many there were, so that it becomes again what it was made of."""
+    """The metadata have the number of rows, so the way back gives the first file."""
     monkeypatch.setattr(conversions, "PART", part)
     x = np.random.default_rng(1).normal(size=(141, 64)).astype(np.float32)
     save_file({"up.weight": x}, tmp_path / "x.safetensors")

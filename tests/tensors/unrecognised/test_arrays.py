@@ -29,7 +29,7 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("arrays", UNKNOWN.values(), ids=UNKNOWN)
 def test_is_named_and_refused(arrays, tmp_path, fails, passes):
-    """Alone and next to a tensor that is read."""
+    """The array is refused alone and next to a tensor that is read."""
     for others in {}, GOOD:
         path = write_raw(tmp_path / "a.safetensors", others | arrays)
         inspection = inspect_file(path)
@@ -46,7 +46,7 @@ def test_is_named_and_refused(arrays, tmp_path, fails, passes):
 
 
 def test_no_reading_leaves_out_a_scale():
-    """It would be refused, because the array that it leaves out changes the numbers."""
+    """A reading without an array that changes the numbers is not suggested."""
 
     def fit(*scales):
         arrays = {"w": ("U8", (64, 64)), "s": ("F8_E4M3", (64, 8)), "t": ("F32", ()), "b": ("BF16", ())}
@@ -57,7 +57,7 @@ def test_no_reading_leaves_out_a_scale():
 
 
 def test_in_a_model(tmp_path, fails):
-    """Patterns do not help: nothing would describe the copy."""
+    """Patterns do not help, because no configuration would describe the copy."""
     arrays = UNKNOWN["integers"]
     write_raw(tmp_path / "model" / "a.safetensors", GOOD)
     write_raw(tmp_path / "model" / "b.safetensors", arrays)

@@ -1,5 +1,5 @@
-"""Arrays with the names of a layout that are those of no tensor, and remarks of a library that contradict the command:
-neither is taken for something else in silence.
+"""Arrays with the names of a layout that belong to no tensor, and declarations that contradict the command, are
+reported.
 """
 
 import json
@@ -58,7 +58,7 @@ CHANGES = {
 @pytest.mark.parametrize("dialect", ["gpt_oss", "gpt_oss_original", "compressed_tensors"])
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_codes_that_belong_to_no_tensor(dialect, change, tmp_path, fails):
-    """Another tensor is right: this one is not left alone as something that is not quantized."""
+    """The damaged tensor is reported although another tensor is right."""
     path = made(tmp_path / "a.safetensors", dialect, change)
     (found,) = inspect_file(path).suspicions
     codes = LAYOUTS[dialect]["mxfp4_e2m1"].codes.of(BAD)
@@ -79,13 +79,13 @@ def test_patterns_leave_it_alone(change, tmp_path, passes):
 
 
 def of_integers(arrays, codes, scales):
-    """As compressed-tensors stores weights of four bits that are whole numbers."""
+    """compressed-tensors stores whole numbers of four bits under these names."""
     arrays[codes] = "I32", arrays[codes][1].view(np.int32)
     arrays[scales] = "BF16", np.ones((128, 1), np.uint16)
 
 
 def test_another_quantization_of_the_same_names(tmp_path, fails, passes):
-    """It is not read, so it is refused by name; patterns copy it as it is."""
+    """It is refused by name; patterns copy it."""
     path = made(tmp_path / "a.safetensors", "compressed_tensors", of_integers)
     (found,) = inspect_file(path).suspicions
     assert (str(found.kind), found.tensor) == ("unrecognised", f"{BAD}_packed")
@@ -96,7 +96,7 @@ def test_another_quantization_of_the_same_names(tmp_path, fails, passes):
 
 
 def test_scales_in_another_shard(tmp_path):
-    """An index says where they are; without one, or for another file, they are missing."""
+    """An index names their shard; without one, or for another file, they are missing."""
     path = made(tmp_path / "a.safetensors", "gpt_oss", without)
     placed = dict.fromkeys(read(path).tensors, "a.safetensors") | {f"{BAD}_scales": "b.safetensors"}
     index = tmp_path / "model.safetensors.index.json"
@@ -110,7 +110,7 @@ def test_scales_in_another_shard(tmp_path):
 
 
 def test_codes_in_another_shard(tmp_path):
-    """Its scales are not called "not quantized"."""
+    """The list of unquantized arrays does not contain its scales."""
 
     def without_codes(arrays, codes, scales):
         del arrays[codes]
@@ -136,7 +136,7 @@ def about(is_swizzled: bool) -> dict[str, str]:
 
 
 def test_metadata_of_torchao_against_the_command(tmp_path, fails, passes):
-    """Scales in order have as many bytes as scales in tiles here, so that nothing but the metadata tells."""
+    """Scales in order and in tiles have equally many bytes here, so only the metadata decide."""
 
     def in_the_shape_of_tiles(arrays, codes, scales):
         for name, (dtype, data) in arrays.items():
@@ -153,7 +153,7 @@ def test_metadata_of_torchao_against_the_command(tmp_path, fails, passes):
 
 
 def test_the_configuration_beside_a_file(tmp_path, passes, fails):
-    """It is heard where both layouts have arrays of these names; else it may be of another file."""
+    """It counts if both layouts use these names; otherwise it may describe another file."""
     from safetensors.numpy import save_file
 
     save_file({"up.weight": X}, tmp_path / "x.safetensors")

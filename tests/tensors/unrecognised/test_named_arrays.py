@@ -88,7 +88,7 @@ def numbers_in(path, name):
 
 @pytest.mark.parametrize("arrays, numbers", KINDS.values(), ids=KINDS)
 def test_what_inspect_prints_reads_them(arrays, numbers, tmp_path, fails):
-    """One of the readings is the right one; none is taken without the options."""
+    """The right reading is suggested, and none is used without the options."""
     path = write_raw(tmp_path / "a.safetensors", arrays)
     (found,) = [one for one in inspect_file(path).suspicions if str(one.kind) == "unrecognised"]
     assert main(["inspect", str(path), "-q"]) == 1
@@ -116,7 +116,7 @@ def test_they_are_converted(kind, tmp_path):
 
 
 def test_bytes_need_to_be_said(tmp_path, fails):
-    """Not one thing is guessed for bytes, also where only one reading fits."""
+    """Bytes are never guessed, even if only one reading fits."""
     for kind, sentence in (
         ("U8 weight_scale_inv", "may be element=e4m3,scale=e8m0,block=32: --read says which"),
         ("FP4 in bytes", "element=e2m1,scale=e8m0,block=32"),
@@ -159,7 +159,7 @@ def test_order_and_convention(tmp_path):
 
 
 def test_beside_a_layout(tmp_path, fails):
-    """The rest of the file is read as --from says, and what nothing reads is still refused."""
+    """The rest of the file has the layout of --from, and unreadable arrays are still refused."""
     known = {name: ("U8", *bytes_of(array)) for name, array in pack(MXFP4, "gpt_oss", name="a.up").items()}
     arrays, numbers = KINDS["U8 weight_scale_inv"]
     path = write_raw(tmp_path / "a.safetensors", known | arrays)
@@ -216,7 +216,7 @@ def test_onnx(tmp_path):
 
 
 def test_torch_writes_f4(tmp_path):
-    """As its safetensors writes float4_e2m1fn_x2: the shape counts numbers."""
+    """safetensors writes float4_e2m1fn_x2 with a shape that counts numbers."""
     torch = pytest.importorskip("torch", reason="torch is optional: pip install torch")
     save_file = pytest.importorskip("safetensors.torch").save_file
     codes = torch.from_numpy(packed(MXFP4).copy()).view(torch.float4_e2m1fn_x2)
