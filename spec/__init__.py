@@ -1,4 +1,4 @@
-"""What is converted to what: formats, rules, profiles and operations, as data."""
+"""Conversions as data: formats, rules, profiles and operations."""
 
 import warnings
 from typing import TYPE_CHECKING
@@ -207,9 +207,9 @@ __all__ = [
 ]
 
 FORMERLY = {"Numerics": "Encode"}
-"""Names of version 0.1, which older scripts import."""
+"""Current names by their names in version 0.1."""
 
-if not TYPE_CHECKING:  # a type checker is to report a name of old
+if not TYPE_CHECKING:  # type checkers report former names
 
     def __getattr__(name: str) -> object:
         if name in FORMERLY:

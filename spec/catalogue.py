@@ -1,4 +1,4 @@
-"""What every catalogue of this package is made of: documented rule names, and a helpful error for an unknown one."""
+"""Catalogues: documented rule names, and helpful errors for unknown ones."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from enum import StrEnum
 from typing import Self, TypeVar
 
 LONGEST = 60
-"""Characters of a value that a sentence repeats."""
+"""Longest excerpt of a value in a message."""
 SHORTEST = 3
-"""Characters of a beginning that tells which name was meant."""
+"""Shortest prefix that suggests a name."""
 ALIKE = 0.75
 """Share of letters that two beginnings have in common: two neighbours of four letters may be exchanged."""
 
 
 class Rule(StrEnum):
-    """A named choice; each member is its name, and its docstring is its definition with its source."""
+    """A named choice. The value of a member is its name, its docstring is its definition with its source."""
 
     def __new__(cls, value: str, text: str) -> Self:
         member = str.__new__(cls, value)
@@ -27,13 +27,12 @@ class Rule(StrEnum):
 
     @classmethod
     def formerly(cls) -> Mapping[str, str]:
-        """Names that members had before, and those that they have now."""
+        """Current names of members by their former names."""
         return {}
 
     @classmethod
     def named(cls, kind: str, name: str) -> Self:
-        """The member of this name (`known_name`); ``kind`` says in the error what was asked for. A name of before is
-        read, with a warning that gives the new one."""
+        """The member of this name (`known_name`). A former name gives a warning. ``kind`` names the rule in errors."""
         if type(name) is cls:
             return name
         if isinstance(name, str) and name in (former := cls.formerly()):
@@ -44,12 +43,12 @@ class Rule(StrEnum):
 
 
 def cut(text: str, longest: int = LONGEST) -> str:
-    """A text, or its beginning where it is long."""
+    """A text, or its beginning if it is too long."""
     return text if len(text) <= longest else f"{text[:longest]}..."
 
 
 def excerpt(value: object) -> str:
-    """A value that was given, as a sentence repeats it: its beginning where it is long.
+    """A value for a message: its beginning if it is long.
 
     >>> excerpt("e4m4"), excerpt("9" * 5000)
     ("'e4m4'", "'999999999999999999999999999999999999999999999999999999999999...'")
@@ -58,18 +57,18 @@ def excerpt(value: object) -> str:
         return repr(cut(value))
     try:
         return cut(repr(value))
-    except ValueError:  # a whole number of more digits than Python writes
+    except ValueError:  # an integer with more digits than Python writes
         return f"a number of {value.bit_length()} bits" if isinstance(value, int) else "a value too long to repeat"
 
 
 KINDS: dict[type, str] = {dict: "an object", list: "a list", str: "a string"}
-"""Words for values of JSON, by their type in Python."""
+"""Types of JSON values in words."""
 
 Value = TypeVar("Value")
 
 
 def entry(document: object, key: str, kind: type[Value]) -> Value:
-    """The value of a key in a document of JSON. Raises ValueError, one sentence, if it is missing or of another kind.
+    """The value of a key in a JSON document. Raises ValueError if it is missing or of another type.
 
     >>> entry({"name": 3}, "name", str)
     Traceback (most recent call last):
@@ -87,7 +86,7 @@ def entry(document: object, key: str, kind: type[Value]) -> Value:
 
 
 def known_name(kind: str, name: object, known: Iterable[str]) -> str:
-    """The name in a catalogue that this one is, in capitals or not. Raises ValueError where there is none.
+    """The name in a catalogue, without regard to case. Raises ValueError for an unknown name.
 
     >>> known_name("format", "E4M3", ["e4m3", "int8"])
     'e4m3'
@@ -99,8 +98,8 @@ def known_name(kind: str, name: object, known: Iterable[str]) -> str:
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str], *, all_known: bool = False) -> str:
-    """One sentence for a name that is in no catalogue, with those that begin with it or are spelt alike; with
-    ``all_known`` all others too.
+    """A message for an unknown name that suggests names with this prefix or a similar spelling; with ``all_known`` it
+    also lists all names.
 
     >>> unknown_name("format", "e4m4", ["e4m3", "int8"])
     "unknown format 'e4m4': did you mean 'e4m3'?"

@@ -1,4 +1,4 @@
-"""What can be the name of a Verilog module."""
+"""Valid names of Verilog modules."""
 
 from __future__ import annotations
 
@@ -29,12 +29,11 @@ KEYWORDS = frozenset(
 
 
 LONGEST = 200
-"""Characters of a name after which files are named: with what is put before and behind it a file system must take it.
-"""
+"""Longest name of a module, because file names contain it together with prefixes and suffixes."""
 
 
 def identifier(name: str) -> str:
-    """The name, if a module and its files can have it; raises ValueError if not."""
+    """The name, if it is valid for a module and its files. Raises ValueError otherwise."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in KEYWORDS:
         raise ValueError(f"name must be a Verilog identifier and no keyword, not {excerpt(name)}")
     if len(name) > LONGEST:

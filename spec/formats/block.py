@@ -1,6 +1,6 @@
-"""Block formats as data: which elements share which scale.
+"""Block formats as data: elements that share a scale.
 
-What an operation cannot work on it refuses when it is made; nothing is refused here that has a meaning.
+Operations refuse block formats that they do not support. These classes accept every format that has a meaning.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .number import E2M1, E4M3, E8M0, ELEMENTS, FP32, UE5M3, FixedFormat, Kind, 
 
 
 class Convention(Rule):
-    """What a tensor scale is to the numbers of its tensor."""
+    """Relation between a tensor scale and the numbers of its tensor."""
 
     MULTIPLIER = ("multiplier", "number = tensor scale * block scale * element (ModelOpt's weight_scale_2, torchao)")
     DIVISOR = "divisor", "number = block scale * element / tensor scale (compressed-tensors' weight_global_scale)"
@@ -28,7 +28,7 @@ class Convention(Rule):
 
 @dataclass(frozen=True, kw_only=True)
 class TensorScale:
-    """One more scale, which all blocks of a tensor share."""
+    """A second scale, which all blocks of a tensor share."""
 
     format: NumberFormat
     convention: Convention
@@ -49,8 +49,8 @@ class SubScale:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockFormat:
-    """Elements that share one scale; ``name`` is the name that standards use, ``shape`` the block, whose last axis is
-    that along which numbers are cut. What an operation can work on it says itself.
+    """Elements that share one scale. ``name`` is the name in standards. ``shape`` is the shape of a block; numbers are
+    cut into blocks along its last axis.
     """
 
     name: str
@@ -80,22 +80,23 @@ class BlockFormat:
 
     @property
     def convention(self) -> Convention:
-        """That of the tensor scale."""
+        """The convention of the tensor scale."""
         return Convention.NONE if self.tensor_scale is None else self.tensor_scale.convention
 
     def scaled_by(self, convention: Convention) -> BlockFormat:
-        """The same with an FP32 tensor scale of this convention, or without one."""
-        is_there = convention is not Convention.NONE
-        return replace(self, tensor_scale=TensorScale(format=FP32, convention=convention) if is_there else None)
+        """The same format with an FP32 tensor scale of this convention, or without one."""
+        if convention is Convention.NONE:
+            return replace(self, tensor_scale=None)
+        return replace(self, tensor_scale=TensorScale(format=FP32, convention=convention))
 
     def resized(self, block_size: int) -> BlockFormat:
-        """The same with blocks of so many elements along one axis. Raises ValueError for tiles."""
+        """The same format with blocks of ``block_size`` elements along one axis. Raises ValueError for tiles."""
         if len(self.shape) > 1:
             raise ValueError(f"{self.name} has tiles of {self.shape[0]} x {self.shape[1]}: leave out block_size")
         return replace(self, shape=(block_size,))
 
     def tiled(self) -> BlockFormat:
-        """The same with one scale for each tile of `TILE` elements."""
+        """The same format with one scale for each tile of `TILE` elements."""
         return replace(self, name=f"{self.name}{TILED}", shape=TILE)
 
     def untiled(self) -> BlockFormat:
@@ -107,7 +108,7 @@ TILE, TILED = (32, 32), "_2d"
 """Elements of a tile of an MX format along the last two axes, and the end of the name of such a format."""
 
 BLOCK_SIZES = tuple(1 << i for i in range(1, 8))
-"""Numbers of elements that blocks can have that are converted to."""
+"""Possible block sizes of encoders."""
 
 
 def block_name(element: NumberFormat) -> str:
@@ -154,4 +155,4 @@ OTHER_BLOCKS: dict[str, BlockFormat] = {
         _microexponents("mx9", 7),
     )
 }
-"""Block formats beside those of OCP. The scale of NVFP4 is stored as E4M3; its sign is never set, but in a NaN."""
+"""Block formats outside OCP MX. The scale of NVFP4 is stored as E4M3; its sign is only set in a NaN."""

@@ -1,4 +1,4 @@
-"""Formats by name: what a name can spell, and the format that it means."""
+"""Formats by name. Many names spell a format: ``e3m3``, ``int4``."""
 
 from __future__ import annotations
 
@@ -28,29 +28,27 @@ from .number import (
 )
 
 ALONE = (*SCALES.values(), E4M3FNUZ, E5M2FNUZ)
-"""Formats that are no elements of blocks."""
+"""Formats that are not elements of blocks."""
 
 KINDS: dict[Kind, type[FloatFormat] | type[FixedFormat]] = {Kind.FLOAT: FloatFormat, Kind.FIXED: FixedFormat}
 
-# What a name can spell: ExMy with its special codes, and INTn. The OCP formats have the names without special codes.
-N = "0|[1-9][0-9]{0,8}"  # without leading zeros: e04m3 is no e4m3; and a number of more digits is in no format
+# Names spell ExMy with its special codes, and INTn. The OCP formats have the names without special codes.
+N = "0|[1-9][0-9]{0,8}"  # e04m3 is not e4m3, and no format needs more digits
 FLOAT_NAME = re.compile(f"(?:mxfp(?P<bits>{N})_)?e(?P<exp>{N})m(?P<man>{N})(?:_(?P<specials>ieee|nan_only|none))?")
 WELL_FORMED = re.compile(f"u?e(?:{N})m(?:{N})(?:b(?:{N}))?(?:fnuz)?")
-"""Names of formats here and elsewhere. With ``fn`` after them they are formats that have shorter names here."""
+"""Names of formats in any library. Names with ``fn`` at the end are formats with shorter names here."""
 FIXED_NAME = re.compile(f"(?:mx)?int(?P<bits>{N})")
 
 
 def source_format(name: str | FloatFormat, kind: str = "source") -> FloatFormat:
-    """The format of this name that data comes in, or goes out in: ``kind`` says so in the error."""
+    """The format of data with this name. ``kind`` names the argument in the error."""
     if isinstance(name, FloatFormat):
         return name
     return SOURCES[known_name(kind, name, SOURCES)]
 
 
 def scalar_format(name: str | FloatFormat, kind: str, known: Mapping[str, FloatFormat]) -> FloatFormat:
-    """The one of the known formats of this name, which may be that of PTX; ``kind`` says in the error what was asked
-    for.
-    """
+    """The known format with this name, or with this name in PTX. ``kind`` names the argument in the error."""
     given = name.name if isinstance(name, FloatFormat) else name
     if isinstance(given, str):
         given = ptx.FORMATS.get(given.lower(), given)
@@ -66,8 +64,8 @@ def element_format(name: str) -> NumberFormat:
     """The element format that a name spells: ``eXmY`` and ``intN``, with or without the family's prefix.
 
     ``e4m3`` and the other OCP names are the OCP formats. Any other ``eXmY`` has the bias 2**(X - 1) - 1 and no special
-    codes, unless ``_nan_only`` or ``_ieee`` follows (`SpecialCodes`); ``_none`` says it aloud. ``intN`` is symmetric
-    and has N - 2 fraction bits, as INT8 has. Capitals are read as small letters.
+    codes, unless ``_nan_only`` or ``_ieee`` follows (`SpecialCodes`); ``_none`` is the explicit form. ``intN`` is
+    symmetric with N - 2 fraction bits, like INT8. Case does not matter.
 
     >>> element_format("e3m3").max_value, element_format("e3m4_ieee").nan_code, element_format("int4").max_value
     (Fraction(30, 1), 127, Fraction(7, 4))
@@ -93,7 +91,7 @@ def element_format(name: str) -> NumberFormat:
 
 
 def whole_name(name: str) -> str:
-    """A name of a block format in small letters. ``mxfp4`` is that of the one format of its family.
+    """A name of a block format in small letters. ``mxfp4`` becomes the name of the only format of its family.
 
     >>> whole_name("MXFP4"), whole_name("mxfp8")
     ('mxfp4_e2m1', 'mxfp8')
@@ -104,7 +102,7 @@ def whole_name(name: str) -> str:
 
 
 def unknown_format(kind: str, name: object, known: Iterable[str]) -> str:
-    """The sentence of `unknown_name`, but without a hint for a name that is well-formed: it means another format.
+    """The sentence of `unknown_name`, without a hint for a well-formed name, because it means another format.
 
     >>> unknown_format("format", "e4m3b11fnuz", ["e4m3"]), unknown_format("format", "e4m3fn", ["e4m3"])
     ("unknown format 'e4m3b11fnuz': known are e4m3", "unknown format 'e4m3fn': did you mean 'e4m3'?")
@@ -148,8 +146,9 @@ def _float(exp_bits: int, man_bits: int, specials: str) -> FloatFormat:
 
 
 def block_format(name: str | BlockFormat | NumberFormat) -> BlockFormat:
-    """The block format of this name (see `element_format`), or of this element under an E8M0 scale. With ``_2d`` behind
-    a name there is one scale for each tile of 32 x 32 elements.
+    """The block format of this name (see `element_format`), or of this element under an E8M0 scale.
+
+    The suffix ``_2d`` means one scale for each tile of 32 x 32 elements.
 
     >>> block_format("e4m3") is block_format("mxfp8_e4m3")
     True
@@ -165,7 +164,7 @@ def block_format(name: str | BlockFormat | NumberFormat) -> BlockFormat:
         try:
             spelt = element_format(element.name)
         except ValueError:
-            spelt = element  # a name of its own
+            spelt = element  # the name spells no format
         if spelt != element:
             raise ValueError(f"{element.name!r} is the name of another element format: give this one a name of its own")
         element = spelt
@@ -182,12 +181,12 @@ def block_format(name: str | BlockFormat | NumberFormat) -> BlockFormat:
 
 
 def named_blocks() -> dict[str, BlockFormat]:
-    """The block formats that a catalogue lists by name; names spell many more (`element_format`)."""
+    """The block formats of the catalogue by name. Names spell many more (`element_format`)."""
     return BLOCKS | {block.name: block for block in map(block_format, OTHER_ELEMENTS)}
 
 
 def format_fields(format: NumberFormat) -> dict[str, object]:
-    """The fields of a format as plain strings and numbers, but for where it was published."""
+    """The fields of a format as plain strings and numbers, without its source."""
     fields = {
         one.name: value if isinstance(value := getattr(format, one.name), int) else str(value)
         for one in dataclasses.fields(format)
@@ -197,12 +196,12 @@ def format_fields(format: NumberFormat) -> dict[str, object]:
 
 
 def is_spelt(format: NumberFormat) -> bool:
-    """Does the name of a format say all of it, as those of published formats and those that spell a format do?"""
+    """Does the name of a format define it completely?"""
     return format.name not in OTHER_ELEMENTS and _named(format.name) == format
 
 
 def _named(name: str) -> NumberFormat | None:
-    """The format that a name alone means, if there is one."""
+    """The format that a name defines; None if it defines none."""
     for known in (*SOURCES.values(), *ALONE, FP64, TF32):
         if known.name == name:
             return known
@@ -213,11 +212,11 @@ def _named(name: str) -> NumberFormat | None:
 
 
 def format_of(fields: Mapping[str, object]) -> NumberFormat:
-    """The format that `format_fields` wrote; one of a name that spells it, where there is one."""
+    """The format that `format_fields` wrote. Raises ValueError or TypeError for other fields."""
     if not isinstance(fields, Mapping):
         raise TypeError(f"a format must have fields by name, not {excerpt(fields)}")
-    given: dict[str, Any] = dict(fields)  # of a file: the format checks them when it is made
-    kind = given.pop("kind", None) or ("float" if "exp_bits" in given else "fixed")  # without: files of version 0.1
+    given: dict[str, Any] = dict(fields)  # its constructor checks them
+    kind = given.pop("kind", None) or ("float" if "exp_bits" in given else "fixed")  # files of version 0.1 have no kind
     if given.pop("symmetric", None) is True and isinstance(bits := given.get("bits"), int) and 0 < bits < 64:
         given |= {"lowest": -(1 << bits - 1) + 1, "highest": (1 << bits - 1) - 1}
     if kind not in list(Kind):

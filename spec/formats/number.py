@@ -1,7 +1,7 @@
-"""Number formats as data: what a standard prints in a table, and nothing that computes a conversion.
+"""Number formats as data: the tables of standards, without any conversion.
 
-Codes are integers. All formats are frozen, hashable and checked when they are made; what they are asked, whatever their
-kind, they answer from their fields: the value of a code, the largest, the code of a sign and a magnitude.
+Codes are integers. Formats are frozen, hashable and checked by their constructors. Both kinds have the same properties,
+such as the value of a code, the largest number, and the code of a sign and a magnitude.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IEEE_754 = "IEEE 754-2019"
 
 
 class SpecialCodes(Rule):
-    """Which codes of a floating-point format are not numbers."""
+    """Codes of a floating-point format that are not numbers."""
 
     IEEE = "ieee", "the top exponent field holds Inf (fraction 0) and NaN (any other fraction)"
     NAN_ONLY = "nan_only", 'only the all-ones code of either sign is NaN, and there is no Inf ("fn" elsewhere)'
@@ -30,21 +30,21 @@ class SpecialCodes(Rule):
 
 
 class Negatives(Rule):
-    """How a fixed-point format writes negative numbers."""
+    """Representation of negative numbers in a fixed-point format."""
 
     TWOS_COMPLEMENT = "twos_complement", "code 2**bits - n for the number -n"
     SIGN_MAGNITUDE = "sign_magnitude", "the top bit is the sign, and there is a negative zero"
 
 
 class Kind(StrEnum):
-    """What a format is an instance of; packages have a table from it to what they do."""
+    """Kind of a number format. Other packages have tables by kind."""
 
     FLOAT = "float"
     FIXED = "fixed"
 
 
 class Number(NamedTuple):
-    """What a code stands for. ``kind`` is "finite", "inf" or "nan"; the magnitude of Inf and NaN is 0."""
+    """The number of a code. ``kind`` is "finite", "inf" or "nan"; the magnitude of Inf and NaN is 0."""
 
     negative: bool
     magnitude: Fraction
@@ -54,7 +54,7 @@ class Number(NamedTuple):
     def value(self) -> Fraction:
         """The number, if it is finite. Raises ValueError otherwise."""
         if self.kind != "finite":
-            raise ValueError(f"{self.kind} is no number")
+            raise ValueError(f"{self.kind} is not a number")
         return -self.magnitude if self.negative else self.magnitude
 
 
@@ -64,11 +64,11 @@ def _require(condition: bool, message: str) -> None:
 
 
 KINDS = {"int": (int, "a whole number"), "str": (str, "a string"), "bool": (bool, "true or false")}
-"""Of fields, by how they are declared."""
+"""Type of a field and its name in words, by annotation."""
 
 
 def _require_kinds(made: NumberFormat) -> None:
-    """Raise TypeError for a field of another kind, such as a file can have."""
+    """Raise TypeError for a field of another type, as a file can contain."""
     for declared in dataclasses.fields(made):
         kind, words = KINDS.get(str(declared.type), (object, ""))
         value = getattr(made, declared.name)
@@ -78,11 +78,10 @@ def _require_kinds(made: NumberFormat) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class FloatFormat:
-    """A binary floating-point format. Codes are sign (if ``signed``), exponent field and fraction from the top bit
-    down.
+    """A binary floating-point format. From the top bit down, a code is sign (if ``signed``), exponent field, fraction.
 
-    Exponent field 0 holds zero and the ``subnormals``; without them it is a binade like the others, and there is no
-    zero.
+    Exponent field 0 contains zero and the ``subnormals``. Without subnormals it is a binade like the others, and the
+    format has no zero.
 
     >>> E4M3.max_value, E4M3.max_code, E4M3.emax, E4M3.decode(0xC1)
     (Fraction(448, 1), 126, 8, Number(negative=True, magnitude=Fraction(9, 4), kind='finite'))
@@ -126,7 +125,7 @@ class FloatFormat:
 
     @cached_property
     def sign_mask(self) -> int:
-        """The sign bit; 0 where there is none."""
+        """The sign bit; 0 without one."""
         return self.signed << (self.bits - 1)
 
     @cached_property
@@ -142,7 +141,7 @@ class FloatFormat:
 
     @cached_property
     def nan_code(self) -> int | None:
-        """The NaN whose bits but the sign are ones or, under `SpecialCodes.FNUZ`, that of negative zero; None if every
+        """The NaN with sign 0 and all other bits 1, under `SpecialCodes.FNUZ` the code of negative zero; None if every
         code is a number.
         """
         if self.specials is SpecialCodes.FNUZ:
@@ -151,12 +150,12 @@ class FloatFormat:
 
     @cached_property
     def inf_code(self) -> int | None:
-        """Positive infinity, or None where the format has none."""
+        """Positive infinity; None if the format has no Inf."""
         return self.inf_field if self.specials is SpecialCodes.IEEE else None
 
     @cached_property
     def inf_field(self) -> int:
-        """The top exponent field with the fraction 0, whatever it means."""
+        """The top exponent field with the fraction 0, whether it is Inf or a number."""
         return ((1 << self.exp_bits) - 1) << self.man_bits
 
     @cached_property
@@ -190,7 +189,7 @@ class FloatFormat:
 
     @cached_property
     def fields(self) -> tuple[int, ...]:
-        """Widths of sign, exponent field and fraction, those that there are."""
+        """Widths of sign, exponent field and fraction, without empty ones."""
         return tuple(width for width in (int(self.signed), self.exp_bits, self.man_bits) if width)
 
     @cached_property
@@ -199,7 +198,7 @@ class FloatFormat:
         return self.man_bits == 0 and not self.subnormals
 
     def decode(self, code: int) -> Number:
-        """What a code stands for (IEEE 754-2019, section 3.4). Raises ValueError for a number that is no code."""
+        """The number of a code (IEEE 754-2019, section 3.4). Raises ValueError for an impossible code."""
         _require(0 <= code < 1 << self.bits, f"a code of {self.name} has {self.bits} bits, not the value {code}")
         negative, magnitude = bool(code & self.sign_mask), code & self.magnitude_mask
         if magnitude > self.max_code or (negative and magnitude == 0 and not self.signed_zero):
@@ -212,12 +211,12 @@ class FloatFormat:
         return Number(negative, value)
 
     def signed_code(self, magnitude: int, negative: bool) -> int:
-        """The code of this magnitude and sign. Raises ValueError for a sign that the format has not."""
+        """The code of this magnitude and sign. Raises ValueError for a negative sign in a format without one."""
         _require(self.signed or not negative, f"{self.name} has no sign")
         return magnitude | (self.sign_mask if negative and (magnitude or self.signed_zero) else 0)
 
     def is_subnormal(self, magnitude: int) -> bool:
-        """Has this magnitude the exponent field 0?"""
+        """Is the exponent field of this magnitude 0?"""
         return self.subnormals and magnitude >> self.man_bits == 0
 
 
@@ -255,11 +254,6 @@ class FixedFormat:
         )
 
     @cached_property
-    def is_symmetric(self) -> bool:
-        """Has every number its negative?"""
-        return self.lowest == -self.highest
-
-    @cached_property
     def sign_mask(self) -> int:
         return 1 << (self.bits - 1)
 
@@ -289,7 +283,7 @@ class FixedFormat:
 
     @cached_property
     def emin(self) -> int:
-        """That of the largest number: numbers below its binade have fewer places."""
+        """`emax`: numbers below the binade of the largest one have fewer places."""
         return self.emax
 
     @cached_property
@@ -319,9 +313,7 @@ class FixedFormat:
         return False
 
     def decode(self, code: int) -> Number:
-        """What a code stands for; numbers beyond ``lowest`` are those that the bits say. Raises ValueError for a number
-        that is no code.
-        """
+        """The number of a code, which may be below ``lowest``. Raises ValueError for an impossible code."""
         _require(0 <= code < 1 << self.bits, f"a code of {self.name} has {self.bits} bits, not the value {code}")
         negative = bool(code & self.sign_mask)
         if self.negatives is Negatives.SIGN_MAGNITUDE:
@@ -342,8 +334,7 @@ class FixedFormat:
 
 
 NumberFormat = FloatFormat | FixedFormat
-"""What elements, scales, sources and tensor scales are. Both answer the same questions; a code book would be a third.
-"""
+"""The format of elements, scales, sources and tensor scales. A code book would be a third kind."""
 
 FP32 = FloatFormat(name="fp32", exp_bits=8, man_bits=23, bias=127, specials=SpecialCodes.IEEE, source=IEEE_754)
 BF16 = FloatFormat(
@@ -355,7 +346,7 @@ BF16 = FloatFormat(
     source="Intel BFLOAT16 Hardware Numerics Definition, 2018",
 )
 FP64 = FloatFormat(name="fp64", exp_bits=11, man_bits=52, bias=1023, specials=SpecialCodes.IEEE, source=IEEE_754)
-"""A format that casts read."""
+"""A source of casts only."""
 FP16 = FloatFormat(name="fp16", exp_bits=5, man_bits=10, bias=15, specials=SpecialCodes.IEEE, source=IEEE_754)
 TF32 = FloatFormat(
     name="tf32",
@@ -365,7 +356,7 @@ TF32 = FloatFormat(
     specials=SpecialCodes.IEEE,
     source="NVIDIA A100 Tensor Core GPU Architecture, 2020",
 )
-"""A format in which every FP16 number is a normal one; converters widen FP16 to it."""
+"""Converters widen FP16 to this format, in which every FP16 number is normal."""
 
 E5M2 = FloatFormat(name="e5m2", exp_bits=5, man_bits=2, bias=15, specials=SpecialCodes.IEEE, source=OCP_FP8)
 E4M3 = FloatFormat(name="e4m3", exp_bits=4, man_bits=3, bias=7, specials=SpecialCodes.NAN_ONLY, source=OCP_FP8)
@@ -411,10 +402,10 @@ SCALES: dict[str, NumberFormat] = {s.name: s for s in (E8M0, UE4M3, UE5M3)}
 """Formats of block scales by name."""
 
 SOURCES: dict[str, FloatFormat] = {f.name: f for f in (FP32, BF16, FP16)}
-"""Floating-point formats that data comes in."""
+"""Floating-point formats of data."""
 
 ELEMENTS: dict[str, NumberFormat] = {e.name: e for e in (E5M2, E4M3, E3M2, E2M3, E2M1, INT8)}
 """Element formats of OCP MX v1.0 by name."""
 
 OTHER_ELEMENTS: dict[str, NumberFormat] = {}
-"""Element formats with names of their own, which do not spell them. A configuration writes them in full."""
+"""Element formats whose names do not spell them. A configuration writes them in full."""

@@ -1,8 +1,7 @@
-"""Layouts: where the codes and the scales of a block array stand in the arrays that a library stores.
+"""Layouts: the places of codes and scales in the arrays that a library stores.
 
-A dialect is what a library calls its own: one layout for each block format that it has. Names of stored arrays are
-made of the name of the tensor: ``{name}`` is all of it, ``{module}`` what stands before its last part, with the dot,
-and ``{leaf}`` that part.
+A dialect is the set of layouts of one library, one for each block format. Names of stored arrays contain the name of
+the tensor: ``{name}`` is the whole name, ``{leaf}`` its last part, and ``{module}`` the text before it with the dot.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from ..operations.ports import Port, Role
 
 
 class Packing(Rule):
-    """How the codes of elements stand in bytes; v0, v1, ... are neighbouring codes."""
+    """Packing of element codes into bytes; v0, v1, ... are neighbouring codes."""
 
     BYTES = "bytes", "one code a byte, in its low bits"
     LOW_FIRST = "low_first", "two codes of four bits a byte: v0 | v1 << 4"
@@ -33,7 +32,7 @@ class Packing(Rule):
 
 
 class ScalePlace(Rule):
-    """Where scales stand."""
+    """Place of the scales."""
 
     APART = "apart", "in an array of their own"
     BEFORE = "before", "before the codes of the blocks, in the same array"
@@ -41,7 +40,7 @@ class ScalePlace(Rule):
 
 
 class ScaleOrder(Rule):
-    """In which order scales stand that have an array of their own."""
+    """Order of scales in their own array."""
 
     LINEAR = "linear", "in the order of the blocks"
     TILES_128X4 = (
@@ -52,7 +51,7 @@ class ScaleOrder(Rule):
 
 
 class ScaleByte(Rule):
-    """What byte stands for the code of a scale."""
+    """Byte that encodes a scale."""
 
     CODE = "code", "the code itself"
     EXPONENT = "exponent", "the code - 127, in two's complement (AMD Quark, Pack_mxfp4 and Pack_mxfp6)"
@@ -60,7 +59,7 @@ class ScaleByte(Rule):
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One stored array: its name, as made of that of the tensor, and its dtype, by the name that safetensors has.
+    """One stored array: its name, with fields for the name of the tensor, and the name of its dtype in safetensors.
 
     >>> Part(name="{module}_{leaf}_qdata", dtype="U8").of("model.up.weight")
     'model.up._weight_qdata'
@@ -75,7 +74,7 @@ class Part:
         return self.name.format(name=tensor, module=module + dot, leaf=leaf)
 
     def tensor_of(self, name: str) -> str | None:
-        """The tensor that has an array of this name, or None. Its last part is ``weight`` unless the name has one.
+        """The tensor with an array of this name, or None. Its last part is ``weight`` unless the name contains it.
 
         >>> Part(name="{module}_{leaf}_qdata", dtype="U8").tensor_of("model.up._weight_qdata")
         'model.up.weight'
@@ -92,38 +91,38 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """Where the codes and scales of one block format stand.
+    """The places of the codes and scales of one block format.
 
-    ``source`` says from what it was taken, with version or date; what is only reported by users says so.
+    ``source`` names the origin of the layout with version or date, or says that users report it.
     """
 
     dialect: str
     block: str
-    """The name of the block format; a layout of `nvfp4` takes its blocks of 16 x 16 too."""
+    """The name of the block format; a layout of `nvfp4` also takes its blocks of 16 x 16."""
     source: str
     codes: Part
     packing: Packing
     scales: Part | None = None
-    """None where scales stand in the array of the codes."""
+    """None if the array of the codes contains the scales."""
     place: ScalePlace = ScalePlace.APART
     together: int = 1
-    """Blocks whose scales stand together, and then their codes."""
+    """Number of blocks whose scales precede all of their codes."""
     has_block_axis: bool = False
-    """Are the bytes of a block an axis of their own?"""
+    """Do the bytes of a block have their own axis?"""
     order: ScaleOrder = ScaleOrder.LINEAR
     tile_shape: tuple[int, int] = (128, 4)
-    """Rows and columns that the stored array has for each tile of 512 scales."""
+    """Rows and columns of the stored array for each tile of 512 scales."""
     padding: tuple[int, int] = (1, 1)
-    """What rows and elements of a row are completed to multiples of, with zeros."""
+    """Zeros complete rows, and elements of a row, to multiples of these numbers."""
     scale_padding: tuple[int, int] = (1, 1)
-    """The same of the rows and columns of scales in the linear order."""
+    """The same for rows and columns of scales in linear order."""
     axis: int = -1
     """The axis that blocks lie along."""
     is_transposed: bool = False
-    """Is this axis the last one in what is stored?"""
+    """Is this axis the last one of the stored arrays?"""
     scale_byte: ScaleByte = ScaleByte.CODE
     reads_otherwise: tuple[int, ...] = ()
-    """Scale codes that readers of the dialect take for another number than the block format has for them."""
+    """Scale codes that readers of the dialect decode to other numbers than the block format defines."""
     tensor_scale: Part | None = None
     convention: Convention = Convention.NONE
     tensor_scale_shape: tuple[int, ...] = ()
@@ -135,11 +134,11 @@ class Layout:
     def __post_init__(self) -> None:
         apart = self.place is ScalePlace.APART
         refused = {
-            "scales that stand apart have a name, others have none": apart is not (self.scales is not None),
-            "only scales that stand with their blocks are in groups": apart and self.together != 1,
-            "only scales that stand apart have an order or a padding": not apart
+            "scales in their own array must have a name, other scales must not": apart is not (self.scales is not None),
+            "only scales in the array of the codes can be in groups": apart and self.together != 1,
+            "only scales in their own array can have an order or a padding": not apart
             and (self.order is not ScaleOrder.LINEAR or self.scale_padding != (1, 1)),
-            "a tensor scale has a name and a convention, or neither": (
+            "a tensor scale must have a name and a convention, or neither": (
                 (self.tensor_scale is None) is not (self.convention is Convention.NONE)
             ),
             f"the layout {self.dialect} has no packing {self.packing} for elements of {self.element_bits} bits": (
@@ -152,7 +151,7 @@ class Layout:
 
     @property
     def block_format(self) -> BlockFormat:
-        """The block format, with the tensor scale that the dialect has."""
+        """The block format with the tensor scale of the dialect."""
         return (BLOCKS | OTHER_BLOCKS)[self.block].scaled_by(self.convention)
 
     @property
@@ -165,12 +164,12 @@ class Layout:
 
     @property
     def full_name(self) -> str:
-        """The name of the layout, which says all about it."""
+        """The name that defines the layout."""
         return self.name
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """All that is stored: the codes, and the scales and the tensor scale where they stand apart."""
+        """The stored arrays: codes, and scales and tensor scale if they have their own."""
         return tuple(part for part in (self.codes, self.scales, self.tensor_scale) if part is not None)
 
     def names(self, tensor: str) -> tuple[str, ...]:
@@ -179,7 +178,7 @@ class Layout:
 
     @property
     def reading(self) -> tuple[object, ...]:
-        """What decides which numbers are read from arrays that it fits: layouts with the same one read the same."""
+        """Layouts with the same reading give the same numbers for arrays that they fit."""
         names = tuple(part.name for part in self.parts)
         how = self.packing, self.place, self.order, self.axis, self.is_transposed, self.scale_byte
         return names, self.block_format, *how
@@ -210,14 +209,12 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnLayout(Layout):
-    """A layout whose block format need not be in the catalogue: of a file that says itself how it is stored, or of
-    arrays that the user names.
-    """
+    """A layout whose block format need not be in the catalogue: a file or the user defines it."""
 
     own: BlockFormat
 
     def __post_init__(self) -> None:
-        pass  # codes of any width, and any packing
+        pass  # any width of codes and any packing
 
     @property
     def block_format(self) -> BlockFormat:
@@ -232,25 +229,25 @@ PACKED_BITS: dict[Packing, tuple[int, ...]] = {
     Packing.LITTLE_ENDIAN: (6,),
     Packing.HIGH_PARTS: (6,),
 }
-"""Bits of the elements that each packing is for."""
+"""Possible widths of elements under each packing."""
 
 FP4, FP6, FP8 = ("mxfp4_e2m1",), ("mxfp6_e3m2", "mxfp6_e2m3"), ("mxfp8_e5m2", "mxfp8_e4m3")
 E4M3 = ("mxfp8_e4m3",)
 NVFP4 = ("nvfp4",)
 LOW_FIRST, LITTLE_ENDIAN, BYTES = Packing.LOW_FIRST, Packing.LITTLE_ENDIAN, Packing.BYTES
 NAN = (0xFF,)
-"""The NaN of E8M0, which many readers take for 2**128 or for Inf."""
+"""The NaN of E8M0, which many readers decode to 2**128 or Inf."""
 ELEMENTS = {"mxfp8_e5m2": "F8_E5M2", "mxfp8_e4m3": "F8_E4M3"}
-"""The dtypes of elements that have one of their own in all files, by block format."""
+"""Dtypes of elements by block format, if files have one for them."""
 
 
 def _layouts(
     dialect: str, source: str, blocks: tuple[str, ...], packing: Packing, names: tuple[str, ...], **fields: Any
 ) -> Iterator[Layout]:
-    """The same layout for each of some block formats.
+    """The same layout for several block formats.
 
-    ``names`` are those of the codes, and of the scales and the tensor scale where they are stored apart, each with its
-    dtype behind a blank; ``{element}`` is that of the elements.
+    ``names`` are ``"NAME DTYPE"`` of the codes and, if they have their own arrays, of the scales and the tensor scale;
+    ``{element}`` is the dtype of the elements.
     """
     roles = ("codes", "scales", "tensor_scale")
     for block in blocks:
@@ -381,16 +378,15 @@ def _dialects() -> Iterator[Layout]:
 
 
 LAYOUTS: dict[str, dict[str, Layout]] = {}
-"""By dialect and block format."""
+"""Layouts by dialect and block format."""
 for _layout in _dialects():
     LAYOUTS.setdefault(_layout.dialect, {})[_layout.block] = _layout
 
 
 def layout_named(dialect: str, block: BlockFormat | None = None) -> Layout:
-    """The layout that a dialect has of a block format, or its only one.
+    """The layout of a dialect for a block format, or its only layout.
 
-    Raises ValueError for an unknown dialect, for a block format that it has not, and where it has several and none is
-    given.
+    Raises ValueError for an unknown dialect or block format, and for several layouts if no block format is given.
 
     >>> layout_named("gpt_oss").name
     'gpt_oss:mxfp4_e2m1'
@@ -410,13 +406,14 @@ def layout_named(dialect: str, block: BlockFormat | None = None) -> Layout:
 
 
 def stored_ports(layout: Layout, ports: tuple[Port, ...]) -> tuple[Port, ...]:
-    """The ports of hardware whose blocks stand as in a layout, of those that its operation has: ``codes``, the bytes of
-    the codes, in place of ``p``; or ``block``, those of scale and codes, in place of both. Byte 0 is in the low bits.
+    """The ports of hardware whose blocks have the layout, from the ports of its operation.
 
-    Raises ValueError for a layout that is more than wires around one block.
+    ``codes``, the bytes of the codes, replaces ``p``. If the codes' array contains the scales, ``block``, the bytes of
+    both, replaces ``p`` and ``scale``. Byte 0 is in the low bits. Raises ValueError for a layout that needs more than
+    wires around one block.
     """
     refused = {
-        f"{layout.together} blocks stand together in it": layout.together != 1,
+        f"it groups {layout.together} blocks": layout.together != 1,
         "the byte of its scale is computed": layout.scale_byte is not ScaleByte.CODE,
     }
     for why, is_refused in refused.items():

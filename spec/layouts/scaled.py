@@ -1,8 +1,7 @@
-"""FP8 under scales that are numbers: where libraries store the codes and the scales of a tensor.
+"""Layouts of FP8 tensors whose scales are floating-point numbers.
 
-One scale belongs to a tile of the last two axes: to the tensor, a row, a column, a group of a row, or a block. The
-number is the code times the scale. Libraries differ in the names of the arrays and in the dtype and shape of the
-scales.
+One scale belongs to a tile of the last two axes: the tensor, a row, a column, a group of a row, or a block. A number is
+the code times the scale. Libraries differ in the names of the arrays and in the dtype and shape of the scales.
 """
 
 from __future__ import annotations
@@ -48,9 +47,9 @@ def grain_of(tile: Tile) -> Grain:
 
 @dataclass(frozen=True, kw_only=True)
 class ScaledLayout:
-    """Where a library stores FP8 codes and their scales.
+    """The places of FP8 codes and their scales in the arrays of a library.
 
-    ``tile`` is None in the catalogue; a layout that was fitted to the arrays of a tensor has one.
+    ``tile`` is None in the catalogue. `fitted` sets it for the arrays of one tensor.
     """
 
     dialect: str
@@ -58,24 +57,24 @@ class ScaledLayout:
     element: NumberFormat
     codes: Part
     scales: Part
-    """The dtype is that in which scales are written, or in which they were found."""
+    """Its dtype is the one that the library writes, or the one in the file."""
     dtypes: tuple[str, ...]
-    """Dtypes in which scales are read."""
+    """Dtypes of scales that can be read."""
     forms: Mapping[Grain, tuple[str, ...]] = field(hash=False)
-    """The shape of the scales that the library writes, behind the leading axes of the codes: ``r`` and ``c`` are the
-    numbers of tiles down and across, ``1`` is an axis of one. Empty for a layout that is read only."""
+    """Shape of the scales that the library writes, after the leading axes of the codes: ``r`` and ``c`` are the numbers
+    of tiles down and across, ``1`` is an axis of length 1. Empty for a layout that can only be read."""
     size: Tile | None = None
-    """The block that the library writes, and reads unless a configuration names another one."""
+    """The block that the library writes, and that it reads by default."""
     tile: Tile | None = None
     extent: Tile | None = None
-    """The tile as far as it matters in its tensor: 0 where it is not smaller than the axis."""
+    """The tile in its tensor: 0 along axes that it covers completely."""
     read_as: str | None = None
-    """The dtype as which bytes of scales are read; None for the dtype of their array."""
+    """The dtype of the scales' bytes, if it is not the dtype of their array."""
     tensor_scale: None = field(default=None, init=False)
 
     @property
     def block(self) -> str:
-        """The block format, as names of layouts have it."""
+        """The block format in names of layouts."""
         return f"fp8_{self.element.name}"
 
     @property
@@ -84,7 +83,7 @@ class ScaledLayout:
 
     @property
     def full_name(self) -> str:
-        """The name with the tile, as `layouts_of` takes it."""
+        """The name with the tile, as `layouts_of` reads it."""
         if self.tile is None:
             return self.name
         words = [name for name, tile in TILES.items() if tile == self.tile] or ["x".join(map(str, self.tile))]
@@ -104,7 +103,7 @@ class ScaledLayout:
         return self.codes.name, self.scales.name, self.read_as or self.scales.dtype, self.element, self.extent
 
     def is_read_as(self, other: ScaledLayout) -> bool:
-        """Are arrays of another layout read the same? Without a tile, scales of any tile are."""
+        """Does another layout read its arrays in the same way? A layout without a tile matches any tile."""
         names = [(one.codes.name, one.scales.name, one.element) for one in (self, other)]
         return names[0] == names[1] and self.tile in (None, other.tile)
 
@@ -132,7 +131,7 @@ class ScaledLayout:
         return replace(self, tile=tile, extent=(rows, columns), scales=replace(self.scales, dtype=dtype))
 
     def block_format(self, columns: int) -> BlockFormat:
-        """Blocks along the rows of a matrix of so many columns, with a scale in FP32 each."""
+        """Blocks along the rows of a matrix with this number of columns, with one FP32 scale each."""
         width = (self.tile or (0, 0))[1] or max(columns, 1)
         return BlockFormat(name=self.block, element=self.element, scale=FP32, shape=(width,))
 
@@ -143,9 +142,9 @@ AnyLayout = Layout | ScaledLayout
 def fitting_tiles(
     codes: Shape, scales: Shape, usual: Tile | None = None, declared: tuple[Tile, ...] = ()
 ) -> list[Tile]:
-    """The tiles that explain scales of this shape for codes of that shape; several if the shapes do not decide.
+    """The tiles for which scales of one shape fit codes of another; several if the shapes do not decide.
 
-    ``declared`` are tiles that somebody names. The others are the ``usual`` block, or if that does not fit
+    ``declared`` are tiles named by a file or user. The others are the ``usual`` block, or if it does not fit
     groups of 128, blocks of 128 x 128, and groups and square blocks that divide the codes (multiples of 16).
 
     >>> fitting_tiles((256, 192), (2, 2)), fitting_tiles((256, 192), (256, 1)), fitting_tiles((256, 192), ())
@@ -180,12 +179,12 @@ def fitting_tiles(
 
 
 def _counts(matrix: Shape, tile: Tile) -> Shape:
-    """How many tiles a matrix has down and across."""
+    """Numbers of tiles of a matrix down and across."""
     return tuple(-(-length // size) if size else 1 for length, size in zip(matrix, tile))
 
 
 def _dividing(codes: Shape, tiles: Shape) -> Iterator[Tile]:
-    """A group or a square block of which there are so many, if it is a multiple of 16 wide."""
+    """The group or square block with these numbers of tiles, if its width is a multiple of 16."""
     if all(length and count and length % count == 0 for length, count in zip(codes, tiles)):
         rows, columns = (length // count for length, count in zip(codes, tiles))
         if rows in (1, columns) and columns % 16 == 0:
@@ -249,7 +248,7 @@ def _layouts() -> Iterator[ScaledLayout]:
 
 
 def tile_named(text: str) -> Tile:
-    """The tile that a text names. Raises ValueError for another text.
+    """The tile with this name. Raises ValueError for an unknown name.
 
     >>> tile_named("row"), tile_named("128x128")
     ((1, 0), (128, 128))
@@ -262,28 +261,28 @@ def tile_named(text: str) -> Tile:
 
 
 def _with_tile(layout: AnyLayout, text: str) -> AnyLayout:
-    """The layout with the tile that a text names. Raises ValueError for another text, and for blocks of MX."""
+    """The layout with a tile by name. Raises ValueError for an unknown name, and for MX blocks."""
     if not isinstance(layout, ScaledLayout):
         raise ValueError(f"{layout.name} has scales for blocks of {layout.width}, not for a {excerpt(text)}")
     return with_tile(layout, tile_named(text))
 
 
 def with_tile(layout: AnyLayout, tile: Tile) -> AnyLayout:
-    """The layout of FP8 whose scales are for this tile."""
+    """The layout, if it is one of FP8 with this tile."""
     return replace(layout, tile=tile) if isinstance(layout, ScaledLayout) else layout
 
 
 SCALED_LAYOUTS: dict[str, dict[str, ScaledLayout]] = {}
-"""By dialect and block format."""
+"""Layouts of FP8 by dialect and block format."""
 for _layout in _layouts():
     SCALED_LAYOUTS.setdefault(_layout.dialect, {})[_layout.block] = _layout
 
 
 def layouts_of(stored_as: str | None = None, format: str | BlockFormat | None = None) -> list[AnyLayout]:
-    """The layouts of a dialect, or the one that is named as ``quark:mxfp6_e2m3``; all of them without a name.
+    """The layouts of a dialect, or of one name such as ``quark:mxfp6_e2m3``; without a name all layouts.
 
-    ``format`` selects one block format; ``fp8_e4m3`` and ``fp8_e5m2`` are FP8 under scales that are numbers.
-    The tile of their scales may be named too, as ``modelopt:fp8_e4m3:128x128``. Raises ValueError for unknown names.
+    ``format`` selects one block format. ``fp8_e4m3`` and ``fp8_e5m2`` are FP8 with floating-point scales. A name can
+    contain the tile of their scales: ``modelopt:fp8_e4m3:128x128``. Raises ValueError for unknown names.
 
     >>> [layout.name for layout in layouts_of("deepseek_v4")]
     ['deepseek_v4:mxfp4_e2m1', 'deepseek_v4:fp8_e4m3', 'deepseek_v4:fp8_e5m2']

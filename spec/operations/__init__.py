@@ -1,1 +1,1 @@
-"""Operations: what is converted to what, with rules and ports. One file for each operation."""
+"""Operations: conversions with their rules and ports. One file for each operation."""

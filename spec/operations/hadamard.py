@@ -36,8 +36,8 @@ class Hadamard(Operation):
 
     size: int = 16
     signs: int = cast("int", None)  # set when it is made
-    """One bit for each number: bit i is set if number i is negated. By default those of Transformer Engine for 16
-    numbers, and 0 for more.
+    """One bit for each number: bit i is set if number i is negated. The default is the signs of Transformer
+    Engine for 16 numbers, and 0 for more.
     """
     random_bits: int = 0
 

@@ -2,9 +2,9 @@
 the whole tensor.
 
 Scales and elements follow from a sequence of binary32 operations, which libraries order differently. Notation: ``x`` is
-a number, ``b`` the largest magnitude of its block, ``a`` that of its tensor, ``s`` the value of the block scale, ``C``
-the largest element times ``scale_max``, ``max`` the largest finite binary32 number. Every operation is one
-of binary32, rounded to nearest even. ``k`` and ``d`` are constants of the tensor. See also docs/numerics.md.
+a number, ``b`` and ``a`` are the largest magnitudes of its block and of its tensor, ``s`` is the value of the block
+scale, ``C`` the largest element times ``scale_max``, and ``max`` the largest finite binary32 number. ``k`` and ``d``
+are constants of the tensor. Every operation is one of binary32, rounded to nearest even. See also docs/numerics.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The ports of hardware: their names, what they are for, and how wide they are."""
+"""The ports of hardware: names, purposes and widths."""
 
 from __future__ import annotations
 

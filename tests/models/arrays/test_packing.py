@@ -200,7 +200,7 @@ def test_layouts_that_make_no_sense_are_refused():
     fields = {"dialect": "own", "source": "a test", "block": "mxfp6_e2m3", "codes": Part(name="{name}", dtype="U8")}
     with pytest.raises(ValueError, match="no packing low_first for elements of 6 bits"):
         Layout(**fields, packing=Packing.LOW_FIRST, place="before")
-    with pytest.raises(ValueError, match="scales that stand apart have a name"):
+    with pytest.raises(ValueError, match="scales in their own array must have a name"):
         Layout(**fields, packing=Packing.BYTES)
 
 

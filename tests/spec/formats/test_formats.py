@@ -188,7 +188,7 @@ def test_a_code_beyond_the_format():
         E2M1.decode(16)
     with pytest.raises(ValueError, match="^e8m0 has no sign$"):
         E8M0.signed_code(127, True)
-    with pytest.raises(ValueError, match="^nan is no number$"):
+    with pytest.raises(ValueError, match="^nan is not a number$"):
         _ = E4M3.decode(0x7F).value
 
 
