@@ -23,7 +23,7 @@ from safetensors.numpy import load_file
 
 from mxcast.host.files import write_whole
 from mxcast.models import BlockArray, pack, quantize, quantize_nvfp4
-from mxcast.models.arrays.packing import swizzled, unswizzled
+from mxcast.models.arrays.stored_bytes import swizzled, unswizzled
 from mxcast.spec import LAYOUTS, Convention
 from mxcast.spec.layouts.catalogue import Layout, Packing, ScaleOrder
 from mxcast.tensors.containers.containers import written

@@ -1,8 +1,9 @@
-"""What the right answer is: the golden model in NumPy, and the exact definition against which it is checked."""
+"""The golden model in NumPy, and the exact definition against which it is checked."""
 
 from .arrays.block_array import BlockArray, Quantized
 from .arrays.bridge import bridge, survives
-from .arrays.packing import pack, swizzled, unpack, unswizzled
+from .arrays.packing import pack, unpack
+from .arrays.stored_bytes import swizzled, unswizzled
 from .fast.both_ways import BothWays, quantize_both_ways
 from .fast.cast import cast, uncast
 from .fast.decode import dequantize

@@ -1,4 +1,4 @@
-"""What a conversion lost: counts and sums of a tensor, which can be added up chunk by chunk."""
+"""Errors of a conversion: counts and sums of a tensor, which add up chunk by chunk."""
 
 from __future__ import annotations
 
@@ -21,14 +21,12 @@ from .fast.element import largest_value
 from .fast.scale import broadcast, scale_reciprocals
 
 VANISHING = np.float32(2.0**-40)
-"""A block's largest magnitude, in units of its scale, is above this if the scale belongs to the block."""
+"""Lower bound for a block's largest magnitude in units of its scale, if the scale fits the block."""
 TOP = np.uint32(0x7F000000)
 """Pattern of 2**127. Numbers from here on may be rounded to 2**128, which float32 does not have."""
 
 PAIRS = 1 << 14
-"""Numbers at a time, with what they became. The system would have to provide the memory of larger arrays anew for each
-step.
-"""
+"""Pairs of numbers and results per step. The system would have to provide the memory of larger arrays for each step."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,25 +71,25 @@ class Statistics:
 
 
 def error_statistics(x: object, q: Quantized) -> Statistics:
-    """What the conversion of ``x`` to ``q`` lost.
+    """The errors of the conversion of ``x`` to ``q``.
 
     Parameters
     ----------
-    x : the array (..., n, ...) that was quantized, of any dtype that `quantize` takes
-    q : its scales and codes, with the numerics that made them
+    x : the array (..., n, ...) that was quantized, of any dtype that `quantize` supports
+    q : the result of `quantize`
 
     Returns
     -------
     Statistics
         counts of elements and blocks, the range of the blocks' largest magnitudes, and the sums for the signal to
-        quantization noise ratio; pairs of which one number is not finite are left out of the sums
+        quantization noise ratio. The sums leave out pairs with a number that is not finite
 
     Raises
     ------
     TypeError
-        for other dtypes, and where q is not `Quantized` or its scales or codes are no NumPy array of integers
+        for other dtypes, and if q is not `Quantized` or its scales or codes are not NumPy arrays of integers
     ValueError
-        where scales or codes are outside their format or do not fit each other
+        if scales or codes are outside their format or do not fit each other
     """
     if not isinstance(q, Quantized):
         raise TypeError(f"statistics are of Quantized blocks, with their numerics, not of {excerpt(q)}")
@@ -172,7 +170,7 @@ def _chunk_statistics(
 
 def _decoded(codes: np.ndarray, element: NumberFormat, values: np.ndarray) -> np.ndarray:
     """Values of codes (n, size), in ``values`` (n * size,) float32."""
-    if codes.dtype == np.uint8:  # two codes in one look-up, as one complex number, which costs the same
+    if codes.dtype == np.uint8:  # two codes per look-up, as one complex number
         np.take(_pairs(element), codes.reshape(-1).view(np.uint16), out=values.view(np.complex64), mode="clip")
     else:
         np.take(code_values(element), codes.reshape(-1), out=values, mode="clip")
@@ -181,9 +179,7 @@ def _decoded(codes: np.ndarray, element: NumberFormat, values: np.ndarray) -> np
 
 @lru_cache(maxsize=16)
 def _pairs(element: NumberFormat) -> np.ndarray:
-    """Values of each two neighbouring codes of up to eight bits, by their bytes read as one number: (65536,)
-    complex64.
-    """
+    """Values of pairs of codes of up to eight bits, indexed by their bytes as one number: (65536,) complex64."""
     codes = np.arange(1 << 16, dtype=np.uint16).view(np.uint8)
     return np.take(code_values(element), codes, mode="clip").view(np.complex64)
 
@@ -211,7 +207,7 @@ def _nvfp4(numbers: np.ndarray, q: Quantized) -> Statistics:
 
 
 def _of_pairs(x: np.ndarray, y: np.ndarray, is_largest: np.ndarray) -> Statistics:
-    """Statistics of numbers and what they became, without those of blocks."""
+    """Statistics of numbers and results, without the counts of blocks."""
     with np.errstate(invalid="ignore"):  # signalling NaN; Inf - Inf
         wide = x.astype(np.float64)
         error = wide - y
@@ -234,7 +230,7 @@ def _of_pairs(x: np.ndarray, y: np.ndarray, is_largest: np.ndarray) -> Statistic
 def _special_statistics(
     bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, widths: np.ndarray, numerics: Encode
 ) -> tuple[Statistics, np.ndarray]:
-    """Statistics of any blocks, in double precision, which is slow, and their largest finite magnitudes as patterns."""
+    """Statistics of any blocks in slow double precision, and their largest finite magnitudes as patterns."""
     with np.errstate(invalid="ignore"):  # signalling NaN
         x, values = (
             bits.view(np.float32).astype(np.float64),

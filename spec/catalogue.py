@@ -13,7 +13,7 @@ LONGEST = 60
 SHORTEST = 3
 """Shortest prefix that suggests a name."""
 ALIKE = 0.75
-"""Share of letters that two beginnings have in common: two neighbours of four letters may be exchanged."""
+"""Least share of common letters of two similar prefixes: two neighbours of four letters may be exchanged."""
 
 
 class Rule(StrEnum):
@@ -123,7 +123,7 @@ def unknown_name(kind: str, name: object, known: Iterable[str], *, all_known: bo
 
 
 def _alike_at_first(given: str, known: Iterable[str]) -> list[str]:
-    """Longer names whose beginnings are spelt almost like this one."""
-    longer = [k for k in known if len(k) > len(given)]
+    """Longer names with a prefix that is spelt almost like this name."""
+    longer = [k for k in known if len(k) > len(given) >= SHORTEST]
     close = get_close_matches(given, {k[: len(given)] for k in longer}, n=1, cutoff=ALIKE)
     return [k for k in longer if k.startswith(tuple(close))]

@@ -8,7 +8,7 @@ from ...spec.catalogue import excerpt
 
 
 def require_range(name: str, array: object, bits: int, what: str) -> None:
-    """Raise TypeError or ValueError unless an array holds unsigned integers of so many bits."""
+    """Raise TypeError or ValueError unless an array contains unsigned integers of ``bits`` bits."""
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "ui":
         kind = array.dtype if type(array) is np.ndarray else type(array).__name__
         raise TypeError(f"{name} must be a NumPy array of whole numbers, not {kind}")

@@ -62,9 +62,7 @@ class BlockCodes:
 
 
 def check_codes(q: BlockCodes) -> None:
-    """Raise TypeError or ValueError unless codes and scales are those of the block format, and their shapes and the
-    length agree.
-    """
+    """Raise TypeError or ValueError unless codes and scales belong to the block format, and shapes and length agree."""
     element, size = q.block.element, q.block.shape[-1]
     require_range("codes", q.codes, element.bits, f"codes of {element.name}")
     require_range("scales", q.scales, q.block.scale.bits, "scales")
@@ -82,5 +80,6 @@ def check_codes(q: BlockCodes) -> None:
         require_whole("length", q.length)
     if q.length is not None and not 0 <= count - int(q.length) < size:
         raise ValueError(
-            f"length must be that of the axis before its last block of {count} was completed, not {excerpt(q.length)}"
+            f"length must be the length of the axis before its last block of {count} was completed, "
+            f"not {excerpt(q.length)}"
         )

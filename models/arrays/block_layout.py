@@ -1,4 +1,4 @@
-"""Arrays cut into blocks of one axis or of two, and scales and codes in the shape of the array again."""
+"""Arrays cut into blocks of one or two axes, and the way back from blocks to the shape of the array."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .arguments import require_whole
 
 
 class BlockLayout:
-    """How an array of numbers is cut into blocks.
+    """The blocks of an array of numbers.
 
-    Blocks of one axis lie along any axis. Blocks of two axes lie along the last two; in the result the scale of such a
+    Blocks of one axis are along any axis. Blocks of two axes are along the last two; in the result the scale of such a
     block is repeated for each of its rows, as Transformer Engine stores it.
     """
 
     def __init__(self, shape: tuple[int, ...], block: tuple[int, ...], axis: int, pad: bool) -> None:
-        """Raises TypeError and ValueError for an array that is not cut into blocks of the shape ``block``."""
+        """Raises TypeError and ValueError unless an array of this shape can be cut into blocks."""
         if not shape:
             raise ValueError("x must have at least one axis, not be a scalar")
         if len(shape) < len(block):
@@ -43,23 +43,23 @@ class BlockLayout:
         self.blocks_in_line = -(-shape[axis] // self.columns)
 
     def blocks(self, x: np.ndarray) -> np.ndarray:
-        """(n, elements of a block), of an array of this shape."""
+        """Blocks (n, elements of a block) of an array of this shape."""
         if self.rows == 1:
             return as_blocks(x, self.axis, self.columns)
         tiles = x.reshape(self.groups, self.rows, self.blocks_in_line, self.columns).swapaxes(1, 2)
         return np.ascontiguousarray(tiles).reshape(-1, self.rows * self.columns)
 
     def of_lines(self, values: np.ndarray) -> np.ndarray:
-        """(n,) the value of each block's line, of (..., 1, ...) values."""
+        """The value (n,) of each block's line, from values (..., 1, ...)."""
         return np.repeat(np.moveaxis(values, self.axis, -1).reshape(-1), self.blocks_in_line)
 
     def scales_of_blocks(self, scales: np.ndarray) -> np.ndarray:
-        """(n,) the scale of each block, of scales as `scales` gives them; of repeated ones the first."""
+        """The scale (n,) of each block: the inverse of `scales`."""
         lines = np.moveaxis(scales, self.axis, -1)
         return lines.reshape(-1, self.rows, self.blocks_in_line)[:, 0].reshape(-1)
 
     def codes(self, codes: np.ndarray) -> np.ndarray:
-        """Codes (n, elements of a block) along the axis, complete blocks."""
+        """Codes (n, elements of a block) along the axis, with complete blocks."""
         return np.moveaxis(self._lines(codes, self.columns), -1, self.axis)
 
     def scales(self, scales: np.ndarray) -> np.ndarray:
@@ -67,20 +67,20 @@ class BlockLayout:
         return np.moveaxis(self._lines(np.repeat(scales[:, None], self.rows, axis=1), 1), -1, self.axis)
 
     def _lines(self, parts: np.ndarray, width: int) -> np.ndarray:
-        """Blocks (n, rows * width) as lines of blocks side by side."""
+        """Blocks (n, rows * width) as lines of neighbouring blocks."""
         tiles = parts.reshape(self.groups, self.blocks_in_line, self.rows, width).swapaxes(1, 2)
         return tiles.reshape(*self.lines, self.blocks_in_line * width)
 
 
 def axis_last(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    """A shape with one of its axes moved to the end, as `np.moveaxis` moves it, in a tenth of the time."""
+    """A shape with one axis moved to the end, like `np.moveaxis`, but ten times faster."""
     rest = list(shape)
     count = rest.pop(axis)
     return *rest, count
 
 
 def as_blocks(x: np.ndarray, axis: int, size: int) -> np.ndarray:
-    """Blocks (n, size) along an axis, the last of each row completed with zeros."""
+    """Blocks (n, size) along an axis. Zeros complete the last block of each row."""
     x = np.moveaxis(x, axis, -1)
     if x.shape[-1] % size:
         x = np.concatenate([x, np.zeros((*x.shape[:-1], -x.shape[-1] % size), x.dtype)], axis=-1)
@@ -88,5 +88,5 @@ def as_blocks(x: np.ndarray, axis: int, size: int) -> np.ndarray:
 
 
 def shortened(x: np.ndarray, axis: int, length: int | None) -> np.ndarray:
-    """The first of an axis, up to ``length``; all of it where that is None."""
+    """An array without the elements from ``length`` on along an axis; unchanged if ``length`` is None."""
     return np.moveaxis(np.moveaxis(x, axis, -1)[..., :length], -1, axis)

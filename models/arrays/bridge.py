@@ -1,8 +1,8 @@
 """Block arrays in another block format with the same numbers.
 
-Elements keep their values: each value of E2M1, for instance, is one of E2M3, E3M2, E4M3 and E5M2 too. Scales of E8M0
-are kept, or become powers of two of another scale format under a tensor scale that is one as well. Scales of FP32 are
-taken if they are powers of two. E4M3 has 2**-9 to 2**8: a block of MXFP4 survives in NVFP4 if and only if it is zero
+Elements keep their values: each value of E2M1, for instance, is also one of E2M3, E3M2, E4M3 and E5M2. E8M0 scales are
+kept, or become powers of two in another scale format under a tensor scale that is also a power of two. FP32 scales must
+be powers of two. E4M3 has 2**-9 to 2**8: a block of MXFP4 survives in NVFP4 if and only if it is zero
 or NaN, or its scale is within 17 of the largest (the rule of NVIDIA ModelOpt, MXFP4 to NVFP4).
 """
 
@@ -31,22 +31,22 @@ def bridge(q: BlockArray, block: str | BlockFormat, *, largest: int | None = Non
     Parameters
     ----------
     q : scales and codes of a format with E8M0 scales, or with FP32 scales that are powers of two
-    block : the other format, whose blocks are as large or parts of those: one with E8M0 scales, or one with a tensor
+    block : the other format, with blocks of the same size or parts of them: one with E8M0 scales, or one with a tensor
         scale, which becomes a power of two
-    largest : where the array is a part of a tensor, the `largest_exponent` of the whole
+    largest : the `largest_exponent` of the whole tensor, if the array is part of one
 
     Returns
     -------
     BlockArray
-        with arrays of its own: the same numbers, with the signs of zeros and NaN blocks
+        with new arrays: the same numbers, signs of zeros and NaN blocks
 
     Raises
     ------
     TypeError
-        for what is no block array
+        for an object that is not a block array
     ValueError
-        for formats without a bridge, for an array with a block that does not survive (the first is named), and where
-        the tensor scale is beyond float32
+        for formats without a bridge, for an array with a block that does not survive (the message names the first one),
+        and if the tensor scale is outside float32
 
     >>> from mxcast.models import quantize
     >>> q = quantize(np.full((1, 32), 1.5, np.float32), "e2m1")
@@ -58,8 +58,9 @@ def bridge(q: BlockArray, block: str | BlockFormat, *, largest: int | None = Non
     if lost.any():
         place = tuple(int(index) for index in np.argwhere(lost)[0])
         raise ValueError(
-            f"block {place} of {q.block.name} has no counterpart in {block.name}; so have {np.count_nonzero(lost)} of "
-            f"{lost.size} blocks: their scale is no power of two or too far below the largest, or elements have no code"
+            f"block {place} of {q.block.name} has no counterpart in {block.name}, the first of "
+            f"{np.count_nonzero(lost)} of {lost.size} blocks: their scale is no power of two or too far below the "
+            "largest, or elements have no code"
         )
     q, _ = _with_powers(q)
     width = block.shape[-1]
@@ -79,10 +80,9 @@ def bridge(q: BlockArray, block: str | BlockFormat, *, largest: int | None = Non
 
 
 def survives(q: BlockArray, block: str | BlockFormat, *, largest: int | None = None) -> np.ndarray:
-    """Which blocks have the same numbers in another block format: bool, in the shape of ``q.scales``. The parameters
-    are those of `bridge`.
+    """Mask of the blocks that have the same numbers in another block format, in the shape of ``q.scales``.
 
-    Raises TypeError and ValueError as `bridge` does for arrays and formats.
+    Parameters and errors are the ones of `bridge`.
     """
     block = _checked(q, block)
     q, has_power = _with_powers(q)
@@ -97,7 +97,7 @@ def survives(q: BlockArray, block: str | BlockFormat, *, largest: int | None = N
 
 
 def _checked(q: BlockArray, block: str | BlockFormat) -> BlockFormat:
-    """The other block format. Raises TypeError and ValueError where there is no bridge."""
+    """The other block format. Raises TypeError or ValueError if no bridge leads to it."""
     if not isinstance(q, BlockArray):
         raise TypeError(f"a bridge takes what quantize returns, not {excerpt(q)}")
     check_codes(q)
@@ -105,7 +105,7 @@ def _checked(q: BlockArray, block: str | BlockFormat) -> BlockFormat:
 
 
 def bridged_block(source: BlockFormat, block: str | BlockFormat) -> BlockFormat:
-    """The block format at the other end of a bridge. Raises ValueError where there is no bridge."""
+    """The block format at the other end of a bridge. Raises ValueError if no bridge leads to it."""
     block = block_format(block)
     refused = {
         f"a bridge leads from formats with E8M0 or FP32 scales, not from {source.name}": (
@@ -133,8 +133,9 @@ def _blocks(q: BlockArray) -> np.ndarray:
 
 
 def _with_powers(q: BlockArray) -> tuple[BlockArray, np.ndarray]:
-    """The array with E8M0 scales, and which scales E8M0 has: powers of two and NaN. A scale of a block of zeros may be
-    any positive number.
+    """The array with E8M0 scales, and the mask of the scales that E8M0 contains: powers of two and NaN.
+
+    Blocks of zeros may have any positive scale.
     """
     if q.block.scale == E8M0:
         return q, np.ones(q.scales.shape, bool)
@@ -155,13 +156,13 @@ def _exponents(scales: np.ndarray) -> np.ndarray:
 
 
 def _has_scale(q: BlockArray) -> np.ndarray:
-    """Which blocks, along the last axis, depend on their scale: those of zeros do not, and NaN is NaN under all."""
+    """Mask of the blocks, along the last axis, that depend on their scale: zeros and NaN do not."""
     is_zero = code_values(q.block.element) == 0
     return ~is_zero[_blocks(q)].all(axis=-1) & (np.moveaxis(q.scales, q.axis, -1) != NAN)
 
 
 def largest_exponent(q: BlockArray) -> int | None:
-    """The largest exponent of the scales of blocks that depend on them; None if there are no such blocks."""
+    """The largest exponent of the scales that matter to their blocks; None if no scale matters."""
     q, _ = _with_powers(q)
     scales = np.moveaxis(q.scales, q.axis, -1)[_has_scale(q)]
     return int(_exponents(scales).max()) if scales.size else None
@@ -173,7 +174,7 @@ def _largest(q: BlockArray, given: int | None) -> int | None:
 
 @lru_cache
 def _codes(element: NumberFormat, other: NumberFormat) -> np.ndarray:
-    """The code of each value of an element in another format, or -1, and of NaN the code of NaN; (2**bits,) int32."""
+    """The code of each value of an element, and of NaN, in another format, or -1; (2**bits,) int32."""
     there: dict[object, int] = {}
     for code in range(1 << other.bits):
         there.setdefault(_number(other, code), code)
@@ -187,7 +188,7 @@ def _number(format: NumberFormat, code: int) -> object:
 
 @lru_cache
 def _powers(scale: NumberFormat) -> tuple[int, np.ndarray]:
-    """The least exponent of a power of two of a scale format, and the codes of it and all that follow."""
+    """The exponent of the smallest power of two in a scale format, and the codes from there on."""
     found = {}
     for code, value in enumerate(code_values(scale)):
         if 0 < value < np.inf and frexp(value)[0] == 0.5:
@@ -202,8 +203,9 @@ def _largest_power(scale: NumberFormat) -> int:
 
 
 def _tensor_scale(exponent: int, block: BlockFormat) -> np.ndarray:
-    """float32 (), the tensor scale that multiplies by 2**exponent. Raises ValueError where it, or what readers compute
-    with it, is beyond float32.
+    """The tensor scale, float32 (), for the factor 2**exponent.
+
+    Raises ValueError if the tensor scale, or a product that readers compute from it, is outside float32.
     """
     most = float(block.scale.max_value * block.element.max_value)
     scale, product = {  # the products of readers are those of `models.fast.nvfp4_decode`

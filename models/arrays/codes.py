@@ -1,4 +1,4 @@
-"""Right-aligned codes of a number format in arrays, and the values of them."""
+"""Right-aligned codes of a number format in arrays, and their values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...spec import FP32, NumberFormat
 
 
 def code_dtype(format: NumberFormat) -> np.dtype:
-    """The dtype of right-aligned codes: uint8, or uint16 where they have more than eight bits."""
+    """The dtype of right-aligned codes: uint8, or uint16 above eight bits."""
     return np.dtype(np.uint8 if format.bits <= 8 else np.uint16)
 
 
@@ -18,7 +18,7 @@ def code_dtype(format: NumberFormat) -> np.dtype:
 def code_values(format: NumberFormat) -> np.ndarray:
     """The value of every code: (2**bits,) float32, read-only, from the definition of the format.
 
-    Raises ValueError for codes of more than 16 bits, and for values that float32 does not have.
+    Raises ValueError for codes of more than 16 bits, and for values outside float32.
     """
     if format.bits > 16:
         raise ValueError(f"a table of values is for codes of at most 16 bits, not for {format.name}")
@@ -30,7 +30,7 @@ def code_values(format: NumberFormat) -> np.ndarray:
     with np.errstate(over="ignore"):
         values = exact.astype(np.float32)
     if not np.array_equal(values, exact, equal_nan=True):
-        raise ValueError(f"{format.name} has values that float32 does not have")
+        raise ValueError(f"{format.name} has values outside float32")
     values.flags.writeable = False
     return values
 

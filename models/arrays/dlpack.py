@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 CPU_MEMORY = {1, 3, 11}
-"""Device types whose memory the processor reads: the CPU's own, and host memory that CUDA or ROCm has pinned."""
+"""Device types with memory that the processor reads: the CPU, and host memory pinned by CUDA or ROCm."""
 KINDS = ("int", "uint", "float", "opaque", "bfloat", "complex", "bool")
 """Names of DLPack's type codes; codes from 7 on are formats of at most eight bits."""
 DTYPES = {"float64": np.float64, "float32": np.float32, "float16": np.float16, "bfloat16": np.uint16}
 
 
 class Tensor(ctypes.Structure):
-    """`DLTensor` of dlpack.h, with which a `DLManagedTensor` begins."""
+    """`DLTensor` of dlpack.h, the beginning of a `DLManagedTensor`."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),
@@ -37,7 +37,7 @@ class Tensor(ctypes.Structure):
 
 
 class Exported:
-    """Memory of another library, in the form that NumPy asks for. The array keeps this object, which keeps the capsule.
+    """Memory of another library in the form that NumPy requires. The array keeps this object, which keeps the capsule.
 
     The capsule is not marked as used, so its destructor frees the memory.
     """
@@ -83,7 +83,7 @@ def from_dlpack(x: Any) -> np.ndarray:
     if tensor.data is None:
         raise TypeError("x cannot be read: its numbers are nowhere in memory (the address that it exports is 0)")
     strides = None
-    if tensor.strides:  # that of an axis of one element means nothing, and may be any number
+    if tensor.strides:  # the stride of an axis of one element can be any number
         steps = zip(tensor.strides[: tensor.ndim], shape)
         strides = tuple(dtype.itemsize * (step if length > 1 else 1) for step, length in steps)
     return np.asarray(
@@ -104,12 +104,12 @@ def from_dlpack(x: Any) -> np.ndarray:
 def _readable() -> Iterator[None]:
     try:
         yield
-    except Exception as error:  # each library has its own
+    except Exception as error:  # each library raises its own
         raise TypeError(f"x cannot be read: {' '.join(str(error).split())}") from error
 
 
 def _says(x: object, name: str) -> bool:
-    """What an attribute of this name says of a tensor, or a method; False where there is none."""
+    """The value of an attribute or method of a tensor; False if it is missing."""
     with _readable():
         value = getattr(x, name, False)
         return bool(value() if callable(value) else value)

@@ -1,5 +1,6 @@
-"""Parts of an array in a layout: boxes of its numbers that are boxes of all that is stored of it, so that `pack` and
-`unpack` need no more than one of them in memory.
+"""Parts of an array in a layout: boxes of its numbers that are also boxes of the stored arrays.
+
+`pack` and `unpack` then need only one part in memory.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from collections.abc import Iterator
 
 from ...spec.layouts.catalogue import Layout, Part, ScaleOrder
 from .block_layout import axis_last
-from .packing import cut, stored_dtype
+from .packing import cut
+from .stored_bytes import stored_dtype
 
 Box = tuple[slice, ...]
 """A part of an array: start and stop along each axis."""
@@ -17,7 +19,7 @@ Shape = tuple[int, ...]
 
 
 def stored_shapes(layout: Layout, shape: Shape) -> dict[Part, Shape]:
-    """The shapes of the codes and scales that `pack` makes of codes of this shape, whose blocks are complete.
+    """The shapes of the stored codes and scales from `pack`, for codes of this shape with complete blocks.
 
     >>> from mxcast.spec import layout_named
     >>> list(stored_shapes(layout_named("gpt_oss"), (8, 64)).values())
@@ -46,13 +48,13 @@ def stored_shapes(layout: Layout, shape: Shape) -> dict[Part, Shape]:
 
 
 def _last_to(sizes: list[int], axis: int) -> Shape:
-    """Sizes with the last one moved to an axis, as `np.moveaxis` moves it."""
+    """Sizes with the last one moved to an axis, like `np.moveaxis`."""
     rest, place = sizes[:-1], len(sizes) + axis
     return (*rest[:place], sizes[-1], *rest[place:])
 
 
 def numbers_shape(layout: Layout, stored: Shape) -> Shape:
-    """The shape of the codes that `unpack` makes of stored codes of this shape. Raises ValueError where there are none.
+    """The shape of the codes from `unpack`, for stored codes of this shape. Raises ValueError for an impossible shape.
 
     >>> from mxcast.spec import layout_named
     >>> numbers_shape(layout_named("gpt_oss"), (8, 2, 16))
@@ -73,7 +75,7 @@ def numbers_shape(layout: Layout, stored: Shape) -> Shape:
 
 
 def units(layout: Layout, shape: Shape) -> Shape:
-    """What the edges of a part are multiples of along each axis of codes of this shape, unless they are its own."""
+    """Along each axis of codes of this shape, edges of parts inside the array are multiples of these numbers."""
     found = [1] * len(shape)
     found[layout.axis] = layout.width * layout.together
     if len(shape) == 1:
@@ -91,8 +93,7 @@ def units(layout: Layout, shape: Shape) -> Shape:
 
 
 def boxes(shape: Shape, units: Shape, most: int) -> Iterator[Box]:
-    """Boxes of an array that are all of it, in order: of about ``most`` elements at the most, and of one unit at the
-    least.
+    """Boxes that cover an array in order, each of about ``most`` elements or fewer, but at least of one unit.
 
     >>> list(boxes((3, 4), (2, 1), 8))
     [(slice(0, 2, None), slice(0, 4, None)), (slice(2, 3, None), slice(0, 4, None))]
@@ -109,7 +110,7 @@ def boxes(shape: Shape, units: Shape, most: int) -> Iterator[Box]:
 
 
 def stored_boxes(layout: Layout, box: Box) -> dict[Part, Box]:
-    """Where a part of an array, with edges at its `units`, stands in what is stored of it."""
+    """The boxes of the stored arrays for a part of an array with edges at its `units`."""
     first = stored_shapes(layout, tuple(one.start for one in box))
     last = stored_shapes(layout, tuple(one.stop for one in box))
     found = {part: tuple(map(slice, first[part], last[part])) for part in first}

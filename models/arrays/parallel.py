@@ -1,4 +1,4 @@
-"""Work on many parts by a few threads: NumPy lets other threads run while it computes."""
+"""Work on many parts by several threads. NumPy lets other threads run while it computes."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from typing import TypeVar
 
 from ...spec.catalogue import excerpt
 from .arguments import require_whole
+from .source import require_subnormals
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 AHEAD = 2
-"""Parts that are fetched ahead for each thread, which bounds the memory."""
+"""Parts that are fetched ahead for each thread. This bounds the memory."""
 MOST = 1024
-"""Threads that can be asked for: more than any machine has processors for, and fewer than a system lets one process
-start.
-"""
+"""Most threads: more than machines have processors, and fewer than systems let one process start."""
 
 
 def checked_jobs(jobs: int) -> int:
-    """``jobs`` if it is a number of threads; raises TypeError or ValueError if not."""
+    """``jobs`` as an integer. Raises TypeError or ValueError if it is not a number of threads."""
     require_whole("jobs", jobs)
     jobs = index(jobs)
     if not 1 <= jobs <= MOST:
@@ -32,7 +31,7 @@ def checked_jobs(jobs: int) -> int:
 
 
 def in_order(work: Callable[[Part], Result], parts: Iterable[Part], jobs: int) -> Iterator[Result]:
-    """``map(work, parts)`` by so many threads. Parts are fetched a few at a time; results keep their order.
+    """``map(work, parts)`` by ``jobs`` threads. Parts are fetched a few at a time; results keep their order.
 
     >>> list(in_order(abs, [-1, 2, -3], jobs=2))
     [1, 2, 3]
@@ -51,3 +50,19 @@ def in_order(work: Callable[[Part], Result], parts: Iterable[Part], jobs: int) -
                 begun.extend(pool.submit(work, part) for part in islice(waiting, 1))
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def in_chunks(work: Callable[[slice], None], count: int, rows: int, jobs: int) -> None:
+    """Call ``work`` for all of ``count`` rows, in slices of ``rows`` that ``jobs`` threads share equally.
+
+    Raises RuntimeError if a thread flushes subnormal numbers to zero.
+    """
+    share = -(-count // (rows * checked_jobs(jobs))) * rows or rows
+
+    def of_thread(start: int) -> None:
+        require_subnormals()
+        for first in range(start, min(start + share, count), rows):
+            work(slice(first, min(first + rows, count)))
+
+    for _ in in_order(of_thread, range(0, count, share), jobs):
+        pass

@@ -1,6 +1,4 @@
-"""Arrays for the steps of one chunk, which are reused from chunk to chunk: new memory costs more than the arithmetic
-on it.
-"""
+"""Arrays for the steps of one chunk, reused for all chunks: new memory costs more than the arithmetic on it."""
 
 from __future__ import annotations
 
@@ -12,15 +10,15 @@ from ...spec import FP32, Encode, Kind, NumberFormat, Rounding
 from .codes import code_dtype
 
 CHUNK = 256 * 1024
-"""Elements of a chunk. Its arrays have at most 1 MiB and fit the caches; it is large enough that the overhead of a
-NumPy call, and of a thread switch between two calls, does not matter.
+"""Elements of a chunk. Its arrays have at most 1 MiB, which fits the caches. It is large enough to hide the overhead of
+NumPy calls and thread switches.
 """
 
 
 class ScratchBuffers:
-    """Arrays of ``size`` elements that the steps write to, and two arrays of constants.
+    """Arrays of ``size`` elements for the steps, and two arrays of constants.
 
-    Each array has the name of what it holds first. The constants are arrays because NumPy takes the minimum or maximum
+    Each array is named after its first contents. The constants are arrays because NumPy takes the minimum or maximum
     of two arrays three times as fast as that of an array and a number.
     """
 
@@ -35,8 +33,8 @@ class ScratchBuffers:
 
 
 def _limit(element: NumberFormat, rounding: Rounding) -> float:
-    """The value to which larger magnitudes are cut before they are rounded: the largest element. Under
-    `Rounding.GUARD_HALF_UP`, which saturates at another code, it is the first power of two beyond the format.
+    """The limit for magnitudes before rounding: the largest element. `Rounding.GUARD_HALF_UP` saturates at another
+    code; its limit is the first power of two beyond the format.
     """
     if rounding is Rounding.GUARD_HALF_UP and element.kind is Kind.FLOAT:
         return 2.0 ** (element.emax + 1)

@@ -1,4 +1,4 @@
-"""Source numbers as NumPy arrays: which dtype is which format, and exact widening to FP32 patterns."""
+"""Source numbers as NumPy arrays: dtypes of formats, and exact widening to FP32 patterns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMATS: dict[np.dtype, FloatFormat] = {
     np.dtype(np.float16): FP16,
     np.dtype(np.float64): FP64,
 }
-"""The format of an array's dtype. NumPy has no BF16: its numbers are given as bit patterns."""
+"""Formats by dtype. NumPy has no BF16; arrays contain its bit patterns."""
 
 TAKEN: dict[FloatFormat, tuple[str, tuple[FloatFormat, ...]]] = {
     FP64: ("float64, float32, float16 or bfloat16", (FP64, FP32, BF16, FP16)),
@@ -25,7 +25,7 @@ TAKEN: dict[FloatFormat, tuple[str, tuple[FloatFormat, ...]]] = {
     BF16: ("bfloat16 (or its patterns as uint16)", (BF16,)),
     FP16: ("float16", (FP16,)),
 }
-"""By source, in words and as formats: numbers that are numbers of it too."""
+"""Formats whose numbers are all numbers of a source, in words and as formats."""
 
 DTYPES: dict[str, np.dtype] = {source.name: dtype for dtype, source in FORMATS.items()}
 
@@ -33,19 +33,20 @@ HALF_EXPONENT = np.uint16(0x7C00)
 """The exponent field of an FP16 pattern."""
 
 MAGNITUDE = np.uint32(0x7FFFFFFF)
-"""All bits of an FP32 pattern but the sign."""
+"""All bits of an FP32 pattern except the sign."""
 INFINITY = np.uint32(0x7F800000)
-"""FP32 pattern of +Inf, which is also the mask of the exponent field: magnitudes from here on are Inf and NaN."""
+"""FP32 pattern of +Inf, also the mask of the exponent field. Magnitudes from here on are Inf and NaN."""
 FRACTION = np.uint32(0x007FFFFF)
 """The fraction of an FP32 pattern."""
 SMALLEST_NORMAL = np.uint32(0x00800000)
-SIGN = np.uint32(0x80000000)
 """FP32 pattern of the smallest normal number."""
+SIGN = np.uint32(0x80000000)
 
 
 def require_subnormals() -> None:
-    """Raise RuntimeError where this thread's float32 is not IEEE 754, because some libraries switch the processor to
-    flush-to-zero. Patterns are compared, because then a comparison of numbers takes subnormals for zero too.
+    """Raise RuntimeError if this thread flushes subnormal numbers to zero, as some libraries set the processor.
+
+    The check compares patterns, because in this mode a comparison of numbers also flushes subnormals.
     """
     smallest = np.array([1], np.uint32).view(np.float32)
     if (smallest * np.float32(2)).view(np.uint32)[0] != 2:
@@ -56,10 +57,10 @@ def require_subnormals() -> None:
 
 
 def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False, hint: str = "") -> np.ndarray:
-    """``x`` as an array of one of the dtypes of `FORMATS`, in the machine's byte order, without a copy where possible.
+    """``x`` as an array of one of the dtypes of `FORMATS`, in native byte order, without a copy if possible.
 
     ``x`` is an array, or anything on the CPU with ``__dlpack__`` or ``__array__``, such as a PyTorch tensor or a JAX
-    array. BF16 numbers become bit patterns; uint16 is taken for such patterns only where the source is BF16 or
+    array. BF16 numbers become bit patterns. uint16 is read as such patterns only if the source is BF16 or
     ``patterns`` is true. Raises TypeError unless every number of the array's format is a number of ``source``
     (`TAKEN`); ``hint`` ends the sentence about float64.
     """
@@ -80,7 +81,7 @@ def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False, hint: 
 def rounded_to(x: object, dtype: DTypeLike | None) -> np.ndarray:
     """``x``, an array or nested lists of real numbers, rounded to the nearest float32 or float16, ties to even.
 
-    Raises ValueError for other dtypes, TypeError for what holds no real numbers.
+    Raises ValueError for other dtypes, TypeError unless ``x`` contains real numbers.
     """
     try:
         wanted = np.dtype(dtype)
@@ -96,28 +97,30 @@ def rounded_to(x: object, dtype: DTypeLike | None) -> np.ndarray:
 
 
 def as_array(x: object, name: str) -> np.ndarray:
-    """``x`` as a plain NumPy array, without a copy where possible. Raises TypeError, with this ``name``, for what gives
-    no array, and for masked arrays, also in a list or from ``__array__``.
+    """``x`` as a plain NumPy array, without a copy if possible.
+
+    Raises TypeError, which names the argument, for objects that are not arrays and for masked arrays, also inside a
+    list or from ``__array__``.
     """
     if type(x) is np.ndarray:
         return x
     try:
-        array = np.asanyarray(x)  # once: what __array__ gives may change
+        array = np.asanyarray(x)  # once: __array__ can return other numbers each time
         is_masked = isinstance(array, np.ma.MaskedArray) or _has_masked_parts(x)
     except MemoryError:
         raise
-    except Exception as error:  # whatever an __array__ raises
+    except Exception as error:  # __array__ can raise anything
         raise TypeError(f"{name} cannot be read: {' '.join(str(error).split())}") from error
     if is_masked:
         raise TypeError(
             f"{name} must not be a masked array, whose mask would be lost: give {name}.filled(...) with the number "
-            "that stands for what is masked"
+            "for masked elements"
         )
     return np.asarray(array)
 
 
 def _has_masked_parts(x: object) -> bool:
-    """Is a masked array in a sequence, which NumPy makes a plain array of?"""
+    """Does a sequence contain a masked array? NumPy would drop its mask."""
     return isinstance(x, Sequence) and not isinstance(x, str | bytes) and any(map(_is_masked, x))
 
 
@@ -129,12 +132,12 @@ def _is_masked(x: object) -> bool:
 
 
 def _is_dlpack(x: object) -> bool:
-    """Whether `from_dlpack` reads an array. Then uint16 is always bfloat16."""
+    """Does `from_dlpack` read the array? Then uint16 is always bfloat16."""
     return hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray)
 
 
 def widen(numbers: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """FP32 patterns of numbers of any of the dtypes, exactly: uint32 of the same shape, a view or ``out``."""
+    """Exact FP32 patterns of numbers of any supported dtype: uint32 of the same shape, a view or ``out``."""
     if numbers.dtype == np.float32:
         return numbers.view(np.uint32)
     if numbers.dtype == np.uint16:
@@ -154,9 +157,9 @@ def widen(numbers: np.ndarray, out: np.ndarray) -> np.ndarray:
 
 
 def narrow(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
-    """Numbers of a source by their FP32 patterns, (n,) uint32 -> (n,) of its dtype: the way back from `widen`.
+    """Numbers of a source from their FP32 patterns, (n,) uint32 -> (n,) of its dtype: the inverse of `widen`.
 
-    Numbers that the source does not have are rounded, in no specified way. The bits of NaN are kept, but in FP64.
+    Other numbers are rounded in an unspecified way. The bits of NaN are kept, except in FP64.
     """
     if source == FP32:
         return patterns.view(np.float32)

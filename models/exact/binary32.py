@@ -1,4 +1,4 @@
-"""Binary32 arithmetic on magnitudes, by rational numbers: the operation exactly, and then one rounding.
+"""Binary32 arithmetic on magnitudes, by rational numbers: an exact operation, then one rounding.
 
 A value is a `Fraction` >= 0, or a `Special`. IEEE 754-2019, section 4.3.1 (to nearest, ties to even), section 6.2 (an
 operand that is NaN is the result) and section 7.2 (invalid operations).
@@ -14,12 +14,12 @@ from .encode import fp32
 
 
 class Special(Enum):
-    """What is no finite magnitude."""
+    """A magnitude that is not finite."""
 
     INF = "inf"
     NAN = "nan"
     INVALID = "invalid"
-    """The NaN of an invalid operation, whose sign bit is set on x86."""
+    """The NaN of an invalid operation. Its sign bit is set on x86."""
 
 
 Value = Fraction | Special
@@ -89,11 +89,11 @@ def distance(a: Value, a_negative: bool, b: Value, b_negative: bool) -> Value:
 
 
 def minimum(value: Value, most: Fraction) -> Value:
-    """NaN stays NaN."""
+    """The minimum or the clamped value; NaN stays NaN."""
     return most if value is Special.INF or (isinstance(value, Fraction) and value > most) else value
 
 
 def clamp(value: Value, least: Fraction, most: Fraction) -> Value:
-    """NaN stays NaN."""
+    """The minimum or the clamped value; NaN stays NaN."""
     value = minimum(value, most)
     return max(value, least) if isinstance(value, Fraction) else value

@@ -28,7 +28,7 @@ ROUNDINGS: dict[CastRounding, Callable[[int, Fraction, Fraction], bool]] = {
     CastRounding.RP: lambda code, part, random: part > 0,
     CastRounding.SR: lambda code, part, random: part + random >= 1,
 }
-"""Whether a magnitude goes up that lies ``part`` of a step above the one of a code."""
+"""Is a magnitude rounded up that is ``part`` of a step above the number of a code?"""
 
 OVERFLOWS: dict[CastOverflow, Callable[[Cast, bool], int | None]] = {
     CastOverflow.SATURATE: lambda rules, is_inf: rules.destination.max_code,
@@ -41,7 +41,7 @@ OVERFLOWS: dict[CastOverflow, Callable[[Cast, bool], int | None]] = {
 
 
 def quiet(to: FloatFormat) -> int:
-    """NaN of the first fraction bit alone; of a format with one NaN, that one."""
+    """The NaN with the first fraction bit alone, or the only NaN of the format."""
     return to.max_code + 1 if to.inf_code is None else to.inf_code + (1 << (to.man_bits - 1))
 
 
@@ -63,16 +63,16 @@ NANS: dict[CastNan, Callable[[bool, Fraction | None, FloatFormat], int]] = {
     CastNan.NEGATIVE: lambda negative, fraction, to: 2**to.bits - 1,
     CastNan.PAYLOAD: payload,
 }
-"""The code of NaN, of the sign of the source and, where it is NaN, its fraction."""
+"""The code of NaN, from the sign of the source and, if it is NaN, its fraction."""
 
 SUBSTITUTES: dict[NanSubstitute, Callable[[bool, FloatFormat], int]] = {
     NanSubstitute.LARGEST: lambda negative, to: to.max_code,
     NanSubstitute.ZERO: lambda negative, to: signed(0, not negative, to),
 }
-"""The code that stands for NaN in a format that has none, of the sign of the source."""
+"""The code for NaN in a format without NaN, from the sign of the source."""
 
 NEGATIVES: dict[CastNegative, bool] = {CastNegative.MAGNITUDE: False, CastNegative.NAN: True}
-"""Are values below zero NaN in a format without a sign?"""
+"""Do values below zero become NaN in a format without a sign?"""
 
 ZEROS: dict[EncodedZero, Callable[[bool, bool, bool], bool]] = {
     EncodedZero.SIGNED: lambda negative, was_zero, is_zero: negative,
@@ -87,16 +87,16 @@ UNDERFLOWS: dict[CastUnderflow, Callable[[Fraction], bool]] = {
     CastUnderflow.NAN_ZERO: lambda value: value == 0,
     CastUnderflow.NAN: lambda value: True,
 }
-"""Is a magnitude below the smallest number NaN in a format without a zero?"""
+"""Does a magnitude below the smallest number become NaN in a format without a zero?"""
 
 
 def neighbour(value: Fraction, to: FloatFormat) -> tuple[int, Fraction]:
-    """The code of the largest magnitude not above a value > 0, and the distance to it as a part of the step to the next
-    one. Codes go on beyond the largest number and, where there is no zero, below the smallest one.
+    """The code of the largest magnitude not above a value > 0, and the distance to it as a part of the step to the
+    next. Codes continue beyond the largest number and, in a format without a zero, below the smallest one.
     """
     exponent = max(floor_log2(value), to.emin) if to.subnormals else floor_log2(value)
     steps = value / TWO ** (exponent - to.man_bits)
-    leading = 0 if to.subnormals else 1 << to.man_bits  # the exponent field 0 is a binade like the others
+    leading = 0 if to.subnormals else 1 << to.man_bits  # exponent field 0 is a binade like the others
     return ((exponent - to.emin) << to.man_bits) + steps.__floor__() - leading, steps % 1
 
 
@@ -142,13 +142,13 @@ def cast_number(code: int, rules: Cast, random: int = 0) -> int:
 
 
 def _magnitude(number: Number, rules: Cast, random: Fraction) -> int | None:
-    """The magnitude code, whatever the sign; None is NaN."""
+    """The magnitude code without its sign; None is NaN."""
     to, value = rules.destination, number.magnitude
     if number.kind == "nan":
         return None
     if number.kind == "inf":
         return OVERFLOWS[rules.overflow](rules, True)
-    code = -1  # zero is below the smallest number, where there is no other
+    code = -1  # without a zero in the format, zero is below the smallest number
     if value:
         code, part = neighbour(value, to)
         code += ROUNDINGS[rules.rounding](code, part, random)

@@ -35,17 +35,17 @@ ROUNDINGS: dict[DecodedRounding, Callable[[int, Fraction, Fraction], int]] = {
     DecodedRounding.RTZ: lambda below, part, random: below,
     DecodedRounding.SR: lambda below, part, random: below + (part + random >= 1),
 }
-"""Of a magnitude that lies ``part`` of a step above ``below`` steps: the steps it is rounded to."""
+"""The rounded number of steps of a magnitude that is ``part`` of a step above ``below`` steps."""
 
 OVERFLOWS: dict[DecodedOverflow, Callable[[FloatFormat], int]] = {
     DecodedOverflow.INF: lambda to: to.inf_field,
     DecodedOverflow.SATURATE: lambda to: to.max_code,
 }
-"""The magnitude pattern of what is beyond the largest number."""
+"""The magnitude pattern beyond the largest number."""
 
 
 def quiet_bit(to: FloatFormat) -> int:
-    """The top bit of the fraction, by which a NaN is quiet (IEEE 754-2019, section 6.2.1)."""
+    """The top bit of the fraction, which makes a NaN quiet (IEEE 754-2019, section 6.2.1)."""
     return 1 << (to.man_bits - 1)
 
 
@@ -73,17 +73,17 @@ NANS: dict[DecodedNan, Callable[[int, Decode], int]] = {
     DecodedNan.ALL_ONES: all_ones,
     DecodedNan.PAYLOAD: payload,
 }
-"""The pattern of a result that is NaN, of an element code."""
+"""The pattern of a NaN result, from the element code."""
 
 ZEROS: dict[DecodedZero, Callable[[bool], bool]] = {
     DecodedZero.SIGNED: lambda negative: negative,
     DecodedZero.POSITIVE: lambda negative: False,
 }
-"""Whether the result of an element that is zero is negative."""
+"""Is the result for an element of zero negative?"""
 
 
 def round_magnitude(value: Fraction, rules: Decode, random: Fraction) -> int:
-    """The magnitude pattern of a value > 0. Beyond the largest number the steps go on growing."""
+    """The magnitude pattern of a value > 0. The steps continue to grow beyond the largest number."""
     to = rules.destination
     if rules.subnormals is Subnormals.FLUSH and value < TWO**to.emin:
         return 0

@@ -1,10 +1,8 @@
 """The slow, obviously right definition: exact rational numbers, one block at a time.
 
-Nothing here is optimised. Source numbers are decoded to `fractions.Fraction`, the shared exponent is found by the
-inequality that defines its rule, and an element is chosen among all values of its format by distance. The fast model,
-and through it the hardware, is checked against this file; it shares no step with either.
-
-Both directions are here: `quantize_block` encodes, `dequantize_block` decodes.
+Source numbers are decoded to `fractions.Fraction`. The inequality that defines a scale rule gives the shared exponent,
+and the distance to all values of the format selects an element. Tests check the fast model, and through it the
+hardware, against this file. It shares no step with either.
 """
 
 from __future__ import annotations
@@ -36,15 +34,15 @@ from ...spec import (
 
 TWO = Fraction(2)
 POWERS = [TWO**exponent for exponent in range(-E8M0.bias, 512)]
-"""Values of scales, in increasing order, and of what is above them before it is clamped."""
+"""Values of scales in increasing order, and larger powers of two, which are clamped."""
 
 
 @lru_cache(maxsize=1 << 18)
 def decode(pattern: int, source: FloatFormat, subnormals: Subnormals = Subnormals.EXACT) -> Number:
     """The number of a bit pattern of a source format.
 
-    The magnitude of Inf and NaN is that of their fraction in the binade above FP32's largest number; only
-    `Specials.DROP` uses it.
+    The magnitude of Inf and NaN is their fraction in the binade above FP32's largest number. Only `Specials.DROP`
+    uses it.
 
     Parameters
     ----------
@@ -76,7 +74,7 @@ def decode(pattern: int, source: FloatFormat, subnormals: Subnormals = Subnormal
 
 
 def source_number(pattern: int, numerics: Encode) -> Number:
-    """The number of a bit pattern, as it is encoded: `decode`, and zero with the sign that it is taken for."""
+    """The number of a bit pattern for encoding: `decode`, with the sign of zeros under the rules."""
     number = decode(pattern, numerics.source, numerics.input_subnormals)
     if number.kind != "finite" or number.magnitude > 0:
         return number
@@ -89,7 +87,7 @@ ZEROS: dict[EncodedZero, Callable[[bool], bool]] = {
     EncodedZero.TAKEN_POSITIVE: lambda negative: False,
     EncodedZero.TAKEN_NEGATIVE: lambda negative: True,
 }
-"""The sign of a number that is zero, by its own."""
+"""The sign of a zero for encoding, from its own sign."""
 
 ROUNDED_TO_ZERO: dict[EncodedZero, Callable[[bool], bool]] = {
     EncodedZero.SIGNED: lambda negative: negative,
@@ -97,7 +95,7 @@ ROUNDED_TO_ZERO: dict[EncodedZero, Callable[[bool], bool]] = {
     EncodedZero.TAKEN_POSITIVE: lambda negative: negative,
     EncodedZero.TAKEN_NEGATIVE: lambda negative: negative,
 }
-"""The sign of an element that is zero, by that of its `source_number`."""
+"""The sign of an element that is zero, from the sign of its `source_number`."""
 
 
 def floor_log2(value: Fraction) -> int:
@@ -171,7 +169,7 @@ def round_log2(amax: Fraction, element: NumberFormat) -> int:
 
 
 def linear_nearest(amax: Fraction, element: NumberFormat) -> int:
-    """As FP32 has its fields: the fraction of a subnormal above 2**-127 is above 1/2."""
+    """On the fields of FP32: the fraction of a subnormal above 2**-127 is above 1/2."""
     product = fp32(amax * fp32(1 / element.max_value))
     if product <= TWO**E8M0.emin:
         return E8M0.emin
@@ -195,7 +193,7 @@ SCALE_RULES: dict[ScaleRule, Callable[[Fraction, NumberFormat], int]] = {
     ScaleRule.LINEAR_NEAREST: linear_nearest,
     ScaleRule.MIDMAX: midmax,
 }
-"""X under each rule for a largest magnitude > 0, before it is clamped."""
+"""X under each rule for a largest magnitude > 0, before the clamp."""
 
 
 def smallest_exponent(ratio: Fraction) -> int:
@@ -220,7 +218,7 @@ def fp32_fields(value: Fraction) -> tuple[int, Fraction]:
 
 @cache
 def all_values(element: NumberFormat) -> list[Fraction]:
-    """Values of the finite non-negative codes, which are in increasing order."""
+    """Values of the finite non-negative codes, in increasing order."""
     values = [element_value(code, element) for code in range(element.max_code + 1)]
     assert values == sorted(values)
     return values
@@ -228,7 +226,7 @@ def all_values(element: NumberFormat) -> list[Fraction]:
 
 @lru_cache(maxsize=1 << 18)
 def nearest_code(value: Fraction, element: NumberFormat) -> int:
-    """The finite code nearest to a value >= 0; of two equally near ones the even one."""
+    """The finite code nearest to a value >= 0; the even code in a tie."""
     above = bisect_left(all_values(element), value)
     neighbours = [code for code in (above - 1, above) if 0 <= code <= element.max_code]
     return min(neighbours, key=lambda code: (abs(element_value(code, element) - value), code & 1))
@@ -259,12 +257,12 @@ def guard_half_up_code(value: Fraction, element: FloatFormat, subnormals: Subnor
 
 
 def fixed_guard_half_up_code(value: Fraction, element: FixedFormat, subnormals: Subnormals) -> int:
-    """The same of a fixed-point element, whose numbers have one binade."""
+    """`guard_half_up_code` for a fixed-point element, whose numbers share one grid."""
     return min(half_up(value * 2**element.frac_bits), element.max_code)
 
 
 GUARD_HALF_UP: dict[Kind, Callable[..., int]] = {Kind.FLOAT: guard_half_up_code, Kind.FIXED: fixed_guard_half_up_code}
-"""By the kind of the element format: the code of a value, given the element and what becomes of its subnormals."""
+"""The code of a value, from the element format and the treatment of subnormals, by kind of the format."""
 
 
 def neighbours(value: Fraction, element: NumberFormat) -> tuple[int, Fraction]:
@@ -313,7 +311,7 @@ ROUNDINGS: dict[Rounding, Callable[[Fraction, Encode, Fraction], int]] = {
     Rounding.GUARD_HALF_UP: guard_half_up,
     Rounding.RNZ: rnz,
 }
-"""The code of a value > 0 under each rounding, before it saturates. The random bits are a fraction of 1."""
+"""The code of a value > 0 under each rounding, before saturation. The random bits are a fraction of 1."""
 
 
 @lru_cache(maxsize=1 << 18)
@@ -332,7 +330,7 @@ def round_element(number: Number, exponent: int, numerics: Encode, random: int =
     ----------
     number : the source number
     exponent : the shared exponent X of the block, unbiased
-    numerics : element format, rounding, what becomes of element subnormals, and the sign of zero
+    numerics : element format, rounding, treatment of element subnormals, and sign of zero
     random : the element's random bits under `Rounding.SR`, as an unsigned integer of ``numerics.random_bits`` bits
 
     Returns
@@ -346,14 +344,14 @@ def round_element(number: Number, exponent: int, numerics: Encode, random: int =
 
 
 def with_sign(magnitude: int, number: Number, numerics: Encode) -> int:
-    """The code of a magnitude that a `source_number` becomes."""
+    """The code of a magnitude with the sign of its `source_number`."""
     negative = number.negative if magnitude else ROUNDED_TO_ZERO[numerics.zero](number.negative)
     return numerics.block.element.signed_code(magnitude, negative)
 
 
 @dataclass(frozen=True)
 class Decided:
-    """The scale code and the element codes that the specials decide for a block; None leaves one to the other rules."""
+    """The scale code and the element codes that the specials decide. None leaves the decision to the other rules."""
 
     byte: int | None
     codes: list[int | None]
@@ -392,7 +390,7 @@ def inf_scale(numbers: list[Number], numerics: Encode) -> Decided:
 
 
 def drop(numbers: list[Number], numerics: Encode) -> Decided:
-    return Decided(None, [None] * len(numbers))  # they are left out of the maximum and are numbers otherwise
+    return Decided(None, [None] * len(numbers))  # ignored in the maximum, numbers otherwise
 
 
 SPECIALS: dict[Specials, Callable[[list[Number], Encode], Decided]] = {
@@ -460,8 +458,8 @@ def dequantize_block(
     scale : the scale code
     codes : the element codes, as many as a block has elements
     block : the block format
-    sub_scales : the shift to the right of each sub-block, in binary places, where the format has sub-blocks
-    tensor_scale : the value of the tensor scale, where the format has one
+    sub_scales : the right shift of each sub-block in bits, if the format has sub-blocks
+    tensor_scale : the value of the tensor scale, if the format has one
 
     Returns
     -------
@@ -471,7 +469,7 @@ def dequantize_block(
     Raises
     ------
     ValueError
-        for another number of codes or shifts than the format has, and for codes outside their format
+        for a wrong number of codes or shifts, and for codes outside their format
 
     >>> from mxcast.spec import block_format
     >>> pair = block_format("nvfp4").resized(2)
@@ -514,4 +512,4 @@ CONVENTIONS: dict[Convention, Callable[[Fraction, BlockFormat], Fraction]] = {
     Convention.AMAX: lambda scale, block: scale / (block.scale.max_value * block.element.max_value),
     Convention.NONE: lambda scale, block: scale,
 }
-"""What elements and block scales are multiplied with, of a tensor scale."""
+"""The factor of elements and block scales, from the tensor scale."""

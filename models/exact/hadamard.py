@@ -11,7 +11,7 @@ from .decode import quiet_bit, round_magnitude
 
 
 def rotate_block(patterns: Sequence[int], rules: Hadamard) -> list[int]:
-    """Transform ``rules.size`` numbers, given and returned as patterns of BF16.
+    """Transform ``rules.size`` numbers, as patterns of BF16.
 
     >>> [hex(pattern) for pattern in rotate_block([0x3F80] + [0] * 15, Hadamard(signs=0))][:2]
     ['0x3e80', '0x3e80']
@@ -42,13 +42,13 @@ def _sum(terms: Sequence[Number], size: int) -> int:
 
 
 ROOT_BITS = 600
-"""Bits after the binary point of an irrational root. It and halfway between two BF16 numbers are further apart: their
-squares are different multiples of 2**-266 / 128, and their sum is below 2**132.
+"""Bits after the binary point of an irrational root. The root and the middle between two BF16 numbers
+are further apart: their squares are different multiples of 2**-266 / 128, and their sum is below 2**132.
 """
 
 
 def _root(square: Fraction) -> Fraction:
-    """The square root, exact if it is rational, else cut off after `ROOT_BITS` bits."""
+    """The square root, exact if it is rational, otherwise cut off after `ROOT_BITS` bits."""
     root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
     if root**2 == square:
         return root

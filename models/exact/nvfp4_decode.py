@@ -1,4 +1,4 @@
-"""The exact definition of decoding by two levels of scales: one block, every binary32 operation by rational numbers."""
+"""The exact definition of decoding NVFP4: one block, every binary32 operation by rational numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FACTORS: dict[Convention, Callable[[Value, Value, Fraction], Value]] = {
     Convention.AMAX: lambda s, g, c: multiply(multiply(s, g), divide(Fraction(1), c)),
     Convention.NONE: lambda s, g, c: s,
 }
-"""What elements are multiplied with, of a block scale, a tensor scale and C."""
+"""The factor of the elements, from block scale, tensor scale and C."""
 
 
 def canonical(scale: int, rules: Nvfp4Decode) -> int:
@@ -40,7 +40,7 @@ NANS: dict[DecodedNan, Callable[[int, Nvfp4Decode], int]] = {
     DecodedNan.ALL_ONES: all_ones,
     DecodedNan.PAYLOAD: payload,
 }
-"""The pattern of a result that is NaN, of the block scale."""
+"""The pattern of a NaN result, from the block scale."""
 
 
 def decode_block(scale: int, codes: Sequence[int], rules: Nvfp4Decode, tensor_scale: Value) -> list[int]:
@@ -85,5 +85,5 @@ def _pattern(code: int, scale: int, product: Value, negative: bool, rules: Nvfp4
 
 
 def _rounding(rules: Nvfp4Decode) -> Decode:
-    """The rounding of numbers to the destination, which is that of every decoder: to nearest, ties to even."""
+    """The rules for the rounding of numbers to the destination: to nearest, ties to even."""
     return Decode(block=block_format(rules.block.element), destination=rules.destination)

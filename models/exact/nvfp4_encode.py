@@ -1,4 +1,4 @@
-"""The exact definition of encoding by two levels of scales: one block, every binary32 operation by rational numbers."""
+"""The exact definition of encoding to NVFP4: one block, every binary32 operation by rational numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ONE, SIX = Fraction(1), Fraction(6)
 
 @dataclass(frozen=True)
 class Constants:
-    """The constants of a tensor: those of `spec.Nvfp4Encode.ports`."""
+    """The constants of a tensor (`spec.Nvfp4Encode.ports`)."""
 
     k: Value
     d: Value
@@ -24,24 +24,24 @@ class Constants:
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """One order (`spec.Order`): ``C`` and the letters are those of its definition."""
+    """One order, in the letters of `spec.Order`."""
 
     constants: Callable[[Value, Fraction], tuple[Value, Value]]
-    """k and d, of a and C."""
+    """(a, C) -> k, d"""
     ratio: Callable[[Value, Value, FloatFormat], Value]
-    """t, of b, k and the scale format."""
+    """(b, k, scale format) -> t"""
     factor: Callable[[Value, Value], Value]
-    """What numbers are scaled with, of s and d."""
+    """(s, d) -> factor of the numbers"""
     scaled: Callable[[Value, Value], Value] = multiply
-    """y, of x and this factor."""
+    """(x, factor) -> y"""
     zero_scale: Fraction = Fraction(0)
-    """What a scale that is rounded to 0 becomes."""
+    """Replacement for a scale that is rounded to 0."""
     ignores_nan: bool = False
-    """Is NaN left out of the largest magnitude?"""
+    """Does the largest magnitude ignore NaN?"""
     nan_codes: tuple[int, int, int] = (0, 0, 0)
-    """The code where y is NaN: under the scale NaN, under the negative NaN, and under any other scale."""
+    """Codes for NaN y: under a NaN scale, under a negative NaN scale, and under any other scale."""
     signed_zero: bool = True
-    """Does an element that is zero have the sign of y where y is zero itself?"""
+    """Does y of zero give its sign to the element?"""
 
 
 def global_scale(a: Value, c: Fraction) -> Value:
@@ -144,7 +144,7 @@ def tensor_constants(a: Value, numerics: Nvfp4Encode) -> Constants:
 
 
 def largest(numbers: Sequence[Number], order: Order) -> Value:
-    """b: NaN where there is one, unless the order ignores it."""
+    """b. NaN in the block makes it NaN, unless the order ignores NaN."""
     values = [value_of(number) for number in numbers]
     if Special.NAN in values and not ORDERS[order].ignores_nan:
         return Special.NAN
@@ -154,7 +154,7 @@ def largest(numbers: Sequence[Number], order: Order) -> Value:
 
 
 def block_scale(t: Value, numerics: Nvfp4Encode) -> int:
-    """The scale code of t: to nearest, ties to even, saturating; NaN with the sign that it has on x86."""
+    """The scale code of t: to nearest, ties to even, saturating. NaN has the sign of x86."""
     scale = numerics.scale_format
     if is_nan(t):
         assert scale.nan_code is not None
@@ -196,7 +196,7 @@ def encode_block(
 def encode_under(
     patterns: Sequence[int], numerics: Nvfp4Encode, constants: Constants, random: Sequence[int] | None = None
 ) -> tuple[int, list[int]]:
-    """The same under given constants of a tensor."""
+    """Encode one block with given constants of its tensor."""
     numbers, order = [decode(pattern, numerics.source) for pattern in patterns], ORDERS[numerics.order]
     t = order.ratio(largest(numbers, numerics.order), constants.k, numerics.scale_format)
     drawn = [Fraction(bits, 2**numerics.random_bits) for bits in random or [0] * len(numbers)]
@@ -211,7 +211,7 @@ def encode_under(
 def encoded(
     numbers: Sequence[Number], scale: int, constants: Constants, numerics: Nvfp4Encode, random: Sequence[Fraction]
 ) -> tuple[int, list[int]]:
-    """The scale, and the codes of a block under it."""
+    """The scale, and the codes of a block with this scale."""
     order = ORDERS[numerics.order]
     factor = order.factor(value_of(numerics.scale_format.decode(scale)), constants.d)
     return scale, [
@@ -234,10 +234,10 @@ POWERS: dict[FourOverSix, Callable[[Value], Value]] = {
     FourOverSix.MAE: lambda difference: difference,
     FourOverSix.MSE: lambda difference: multiply(difference, difference),
 }
-"""What is summed, of |v - x|."""
+"""Terms of the error, from |v - x|."""
 
 ROW = 16
-"""Elements whose errors are summed one after another; rows of a block of two axes are then added pairwise."""
+"""Elements whose errors are summed one after another. The sums of rows are then added pairwise."""
 
 
 def error(
@@ -254,7 +254,7 @@ def error(
             difference = distance(v, element.negative, value_of(number), number.negative)
             total = add(total, POWERS[numerics.four_over_six](difference))
         rows.append(total)
-    while len(rows) > 1:  # the first half and the second half, as a reduction over 16 threads adds them
+    while len(rows) > 1:  # first half plus second half, like a reduction over 16 threads
         half = len(rows) // 2
         rows = [add(rows[i], rows[i + half]) for i in range(half)]
     return rows[0]

@@ -11,7 +11,7 @@ import numpy as np
 def block_amax(magnitudes: np.ndarray, block_size: int) -> np.ndarray:
     """Maximum of each run of ``block_size`` patterns: (n,) uint32 -> (n / block_size,) uint32.
 
-    Short runs are halved pair by pair until one is left, because NumPy's reduction starts anew for every run.
+    Short runs are halved pair by pair, because NumPy's reduction has an overhead for every run.
     """
     if block_size >= 32:
         return np.maximum.reduceat(magnitudes, np.arange(0, magnitudes.size, block_size))

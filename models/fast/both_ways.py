@@ -1,5 +1,6 @@
-"""A matrix quantized along its rows and along its columns, as training takes it: the rows for one matrix product, the
-columns, mostly after a Hadamard transform, for another.
+"""A matrix quantized along its rows and along its columns, for training.
+
+The rows enter one matrix product. The columns, often after a Hadamard transform, enter another.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .random_bits import Random
 
 
 class BothWays(NamedTuple):
-    """A matrix (m, k) in blocks along its rows, and its transpose (k, m) in blocks along the rows of that."""
+    """A matrix (m, k) in blocks along its rows, and its transpose (k, m) in blocks along the rows of the transpose."""
 
     rowwise: Quantized
     columnwise: Quantized
@@ -39,13 +40,12 @@ def quantize_both_ways(
 
     Parameters
     ----------
-    x : matrix (m, k), as `quantize_nvfp4` takes it; m and k are multiples of the block size
-    format, profile, rules : the operation; with ``nvfp4_2d`` both results stand for the same numbers
+    x : matrix (m, k), as for `quantize_nvfp4`; m and k are multiples of the block size
+    format, profile, rules : the operation; with ``nvfp4_2d`` both results have the same numbers
     rotation : transforms each 16 neighbouring numbers of a column before the columns are quantized; x is then bfloat16
-    tensor_amax : the largest magnitude of the matrix, as `quantize_nvfp4` takes it
-    columnwise_amax : the same of what the columns are quantized from, the transformed matrix where there is a rotation;
-        without one ``tensor_amax`` unless given
-    random : under the rounding ``sr``, the random bits of either result, in its shape
+    tensor_amax : the largest magnitude of the matrix, as for `quantize_nvfp4`
+    columnwise_amax : the largest magnitude of the transformed matrix; without a rotation ``tensor_amax`` by default
+    random : under the rounding ``sr``, the random bits of each result, in its shape
     jobs : number of threads that share the blocks
 
     Returns
@@ -56,7 +56,7 @@ def quantize_both_ways(
     Raises
     ------
     TypeError, ValueError, RuntimeError
-        as `quantize_nvfp4`, and ValueError for what is no matrix
+        as `quantize_nvfp4`, and ValueError for an array that is not a matrix
 
     >>> x = np.eye(16, 32, dtype=np.float32)
     >>> both = quantize_both_ways(x, "nvfp4")
@@ -80,7 +80,7 @@ def quantize_both_ways(
 
 
 def _of_source(numbers: np.ndarray, numerics: Nvfp4Encode) -> np.ndarray:
-    """Patterns of bfloat16 as float32, unless they are what the operation takes."""
+    """Patterns of bfloat16 as float32, unless the source of the operation is BF16."""
     if numbers.dtype != np.uint16 or numerics.source == BF16:
         return numbers
     return (numbers.astype(np.uint32) << np.uint32(16)).view(np.float32)

@@ -27,7 +27,7 @@ from ...spec import (
 from ...spec.operations.ptx import is_instruction
 from ..arrays.arguments import require_range
 from ..arrays.codes import code_values
-from ..arrays.parallel import checked_jobs, in_order
+from ..arrays.parallel import in_chunks
 from ..arrays.scratch_buffers import CHUNK
 from ..arrays.source import DTYPES, as_numbers, require_subnormals, rounded_to, widen
 from .random_bits import Random, random_bits
@@ -43,7 +43,7 @@ def cast(
     jobs: int = 1,
     **rules: Unpack[CastFields],
 ) -> np.ndarray:
-    """Cast every number of an array to a code of a scalar format, by itself.
+    """Cast every number of an array to a code of a scalar format.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ def cast(
         one by DLPack or ``__array__``
     format : ``e4m3``, ``e5m2``, ``e3m2``, ``e2m3``, ``e2m1``, ``ue8m0``, ``ue4m3``, ``ue5m3``, ``e4m3fnuz`` or
         ``e5m2fnuz``, an instruction of PTX (``cvt.rp.satfinite.ue8m0x2.f32``), or a `Cast`
-    profile : the name of the profile (`spec.CASTS`); ``ocp`` unless given
+    profile : the name of the profile (`spec.CASTS`); ``ocp`` by default
     random : under the rounding ``sr``, random bits of each number: an array of unsigned integers of the shape of x, or
         a generator, of NumPy or PyTorch, that draws them
-    dtype : float32 or float16: round to it first, as integers and lists must be, and float64 unless it is the source
+    dtype : float32 or float16: round to it first; integers and lists need it, and float64 unless it is the source
     jobs : number of threads that share the work; the bits do not depend on it
-    rules : fields of `Cast` that replace those of the profile, such as ``rounding``
+    rules : fields of `Cast` that override the profile, such as ``rounding``
 
     Returns
     -------
@@ -68,9 +68,9 @@ def cast(
     TypeError
         for other dtypes, masked arrays, and tensors on a GPU or with a gradient
     ValueError
-        for an unknown name, for what no cast can be, and for random bits that the rounding does not take
+        for an unknown name, an impossible cast, and random bits without the rounding ``sr``
     RuntimeError
-        where this thread flushes subnormal numbers to zero
+        if this thread flushes subnormal numbers to zero
 
     >>> x = np.array([1, 1.5, 3, 0, np.inf], np.float32)
     >>> cast(x, "ue8m0", rounding="rp", overflow="satfinite").tolist(), cast(x, "e4m3").tolist()
@@ -92,13 +92,13 @@ def uncast(
     jobs: int = 1,
     **rules: Unpack[CastFields],
 ) -> np.ndarray:
-    """The numbers that codes of a scalar format stand for: the way back from `cast`.
+    """The numbers of codes of a scalar format: the way back from `cast`.
 
     Parameters
     ----------
     c : array of codes, right-aligned unsigned integers
-    format, profile, random, jobs, rules : as for `cast`; ``destination`` is ``fp32`` unless given. FP32 and BF16 have
-        all numbers of all formats, FP16 those of all but E8M0
+    format, profile, random, jobs, rules : as for `cast`; ``destination`` is ``fp32`` by default. FP32 and BF16
+        contain all numbers of all formats, FP16 all except those of E8M0
 
     Returns
     -------
@@ -108,9 +108,11 @@ def uncast(
     Raises
     ------
     TypeError
-        where c is no NumPy array of integers
+        if c is not a NumPy array of integers
     ValueError
-        for codes outside the format, for an unknown name, and for what no cast can be
+        for codes outside the format, an unknown name, and an impossible cast
+    RuntimeError
+        if this thread flushes subnormal numbers to zero
 
     >>> uncast(np.array([0, 127, 255], np.uint8), "ue8m0")
     array([5.877472e-39, 1.000000e+00,          nan], dtype=float32)
@@ -128,7 +130,7 @@ PatternFunction = Callable[[np.ndarray, Cast, np.ndarray, np.ndarray | None], No
 
 
 def cast_array(x: object, rules: Cast, convert: PatternFunction, random: Random = None) -> np.ndarray:
-    """Have ``convert`` cast the numbers of an array; errors are those of `cast`."""
+    """Cast the numbers of an array by ``convert``. Raises as `cast`."""
     numbers = as_numbers(x, rules.source, hint=": source='fp64' casts it, or dtype='float32' rounds it first")
     if numbers.dtype != (wanted := DTYPES[rules.source.name]):
         with np.errstate(invalid="ignore"):  # of signalling NaN
@@ -140,7 +142,7 @@ def cast_array(x: object, rules: Cast, convert: PatternFunction, random: Random 
 
 
 def uncast_array(c: np.ndarray, rules: Cast, convert: PatternFunction, random: Random = None) -> np.ndarray:
-    """Have ``convert`` cast the codes of an array back; errors are those of `uncast`."""
+    """Cast the codes of an array back by ``convert``. Raises as `uncast`."""
     require_range("codes", c, rules.source.bits, f"codes of {rules.source.name}")
     codes = np.ascontiguousarray(c)
     y = np.empty(codes.shape, DTYPES[rules.destination.name])
@@ -151,33 +153,30 @@ def uncast_array(c: np.ndarray, rules: Cast, convert: PatternFunction, random: R
 def cast_patterns(
     patterns: np.ndarray, rules: Cast, results: np.ndarray, random: np.ndarray | None = None, *, jobs: int = 1
 ) -> None:
-    """Cast bit patterns into a given array: unsigned patterns of the source, C-contiguous, to those of the destination
-    in an array of the same shape; ``random``, under `CastRounding.SR` only, is of that shape too. ``jobs`` threads
-    share the work.
+    """Cast C-contiguous patterns of the source to patterns of the destination, in a given array of the same shape.
+
+    ``random``, under `CastRounding.SR` only, has the same shape. ``jobs`` threads share the work.
     """
     flat, out = patterns.reshape(-1), results.reshape(-1)
     drawn = None if random is None else np.ascontiguousarray(random).reshape(-1)
-    checked_jobs(jobs)
 
-    def work(start: int) -> None:
-        part = slice(start, start + CHUNK)
+    def work(part: slice) -> None:
         if drawn is None:
             np.take(_table(rules), _places(flat[part], rules), out=out[part], mode="clip")
         else:
             out[part] = _by_rules(flat[part], rules, drawn[part])
 
-    for _ in in_order(work, range(0, flat.size, CHUNK), jobs):
-        pass
+    in_chunks(work, flat.size, CHUNK, jobs)
 
 
 SHORT = 16
-"""Bits of a pattern that decide its result, with the OR of the rest: sign, exponent and at least four bits of the
-fraction, of which no code has more than three.
+"""Leading bits of a pattern that decide its result together with the OR of the rest: sign, exponent and at least four
+bits of the fraction. No code has more than three.
 """
 
 
 def _places(patterns: np.ndarray, rules: Cast) -> np.ndarray:
-    """Where the results of patterns are in `_table`."""
+    """Indices of the results of patterns in `_table`."""
     rest = rules.source.bits - SHORT
     if rest <= 0:
         return patterns
@@ -189,9 +188,10 @@ def _places(patterns: np.ndarray, rules: Cast) -> np.ndarray:
 
 
 def representatives(source: FloatFormat) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest pattern of each class of patterns that have the same place in every table of results, ascending, and
-    the number of patterns in its class, (n,) int64 both. Of a source of at most 16 bits every pattern is a class of its
-    own; of a longer one the patterns with the same first 16 bits and the same OR of the others are one.
+    """The smallest pattern of each class in ascending order, and the number of patterns in its class, (n,) each.
+
+    Patterns of a class share their index in every table of results: they have the same first 16 bits and the same OR of
+    the other bits.
 
     >>> from mxcast.spec import FP32
     >>> patterns, counts = representatives(FP32)
@@ -214,12 +214,12 @@ def _table(rules: Cast) -> np.ndarray:
     return _by_rules(patterns, rules, None).astype(f"u{-(-rules.destination.bits // 8)}")
 
 
-# All arithmetic is on integers, the fields of float64: every source number but zero is a normal number of it, or
-# a subnormal one, which is far below the numbers of all codes.
+# All arithmetic is on integers, the fields of float64. Every source number except zero is normal there, or far below
+# the numbers of all codes.
 FRACTION = (1 << 52) - 1
 BIAS = 1023
 MOST_PLACES = 62
-"""Shifts of int64 go so far; a significand of 53 bits has been shifted out long before."""
+"""Largest shift of int64; it removes a significand of 53 bits completely."""
 
 
 def _by_rules(patterns: np.ndarray, rules: Cast, random: np.ndarray | None) -> np.ndarray:
@@ -254,7 +254,7 @@ def _by_rules(patterns: np.ndarray, rules: Cast, random: np.ndarray | None) -> n
 
 
 def pattern_values(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
-    """The values of patterns of a source, or of codes that are cast back: (n,) float64, exact."""
+    """The exact values of patterns of a source or of codes: (n,) float64."""
     if source.name in SCALARS:
         return code_values(source).astype(np.float64)[patterns]
     numbers = patterns.astype(f"u{source.bits // 8}").view(DTYPES[source.name])
@@ -265,8 +265,9 @@ def pattern_values(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
 
 
 def _rounded(magnitudes: np.ndarray, rules: Cast, random: np.ndarray | None) -> np.ndarray:
-    """Magnitude codes of magnitudes > 0, (n,) float64 to (n,) int64: beyond the largest number they go on, and below
-    the smallest one of a format without a zero they are negative.
+    """Magnitude codes of magnitudes > 0, (n,) float64 to (n,) int64.
+
+    They continue beyond the largest number. Below the smallest number of a format without a zero they are negative.
     """
     to, bits = rules.destination, magnitudes.view(np.int64)
     exponents, significands = (bits >> 52) - BIAS, (bits & FRACTION) | 1 << 52
@@ -281,7 +282,7 @@ def _rounded(magnitudes: np.ndarray, rules: Cast, random: np.ndarray | None) -> 
 
 
 def _carries(part: np.ndarray, places: np.ndarray, rules: Cast, random: np.ndarray | None) -> np.ndarray:
-    """Whether random bits that are added to the first of the places that were cut off carry out of them."""
+    """Mask of the sums of random bits and the first bits cut off that carry."""
     if random is None:
         return np.zeros(part.shape, bool)
     first = part >> np.clip(places - rules.random_bits, 0, MOST_PLACES)
@@ -296,14 +297,14 @@ ROUNDINGS: dict[CastRounding, Callable[..., np.ndarray]] = {
     CastRounding.RP: lambda codes, part, half, carry: part > 0,
     CastRounding.SR: lambda codes, part, half, carry: carry,
 }
-"""Whether codes go up, of the part that was cut off, of half a step, and of the carry out of the random bits."""
+"""Mask of the codes that go up, from the part cut off, half a step, and the carry of the random bits."""
 
 OVERFLOWS: dict[CastOverflow, Callable[[np.ndarray, CastRounding], np.ndarray]] = {
     CastOverflow.SATURATE: lambda is_inf, rounding: np.zeros_like(is_inf),
     CastOverflow.INF: lambda is_inf, rounding: np.ones_like(is_inf),
     CastOverflow.IEEE: lambda is_inf, rounding: is_inf if rounding is CastRounding.RTZ else np.ones_like(is_inf),
 }
-"""Which of the numbers beyond the largest become Inf; the others become the largest."""
+"""Mask of the numbers beyond the largest that become Inf; the others become the largest."""
 
 ZEROS: dict[EncodedZero, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
     EncodedZero.SIGNED: lambda negative, was_zero, is_zero: negative,
@@ -311,26 +312,26 @@ ZEROS: dict[EncodedZero, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarr
     EncodedZero.TAKEN_POSITIVE: lambda negative, was_zero, is_zero: negative & ~was_zero,
     EncodedZero.TAKEN_NEGATIVE: lambda negative, was_zero, is_zero: negative | was_zero,
 }
-"""Which results are negative, of the signs of the sources, and where these or the results are zero."""
+"""Mask of the negative results, from the signs of the sources, and masks of zero sources and zero results."""
 
 NEGATIVES: dict[CastNegative, Callable[[np.ndarray], np.ndarray]] = {
     CastNegative.MAGNITUDE: np.zeros_like,
     CastNegative.NAN: np.copy,
 }
-"""Which numbers become NaN because they are negative."""
+"""Mask of the negative numbers that become NaN."""
 
 UNDERFLOWS: dict[CastUnderflow, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     CastUnderflow.SMALLEST: lambda gone, is_zero: np.zeros_like(gone),
     CastUnderflow.NAN_ZERO: lambda gone, is_zero: gone & is_zero,
     CastUnderflow.NAN: lambda gone, is_zero: gone,
 }
-"""Which numbers become NaN because they are below the smallest one, or zero, in a format without a zero."""
+"""Mask of the numbers that become NaN because they are zero or below the smallest number of a format without a zero."""
 
 SUBSTITUTES: dict[NanSubstitute, Callable[[np.ndarray, FloatFormat], np.ndarray | int]] = {
     NanSubstitute.LARGEST: lambda negative, to: to.max_code,
     NanSubstitute.ZERO: lambda negative, to: np.where(negative, 0, to.sign_mask),
 }
-"""The codes that stand for NaN in a format that has none."""
+"""Codes for NaN in a format without NaN."""
 
 
 def _quiet(to: FloatFormat) -> int:
@@ -342,8 +343,8 @@ def _sign(negative: np.ndarray, to: FloatFormat) -> np.ndarray:
 
 
 def _fractions(patterns: np.ndarray, rules: Cast) -> np.ndarray | None:
-    """The fractions of sources that are NaN at the top of those of the destination, (n,) int64, and 0 for others; None
-    where a source has no fraction.
+    """The fractions of NaN sources, aligned to the top of the destination's fraction, (n,) int64; -1 for other sources.
+    None if the source has no fraction.
     """
     source, shift = rules.source, rules.destination.man_bits - rules.source.man_bits
     if source.man_bits == 0:
@@ -368,4 +369,4 @@ NANS: dict[CastNan, Callable[[np.ndarray, np.ndarray | None, FloatFormat], np.nd
     CastNan.NEGATIVE: lambda negative, fractions, to: (1 << to.bits) - 1,
     CastNan.PAYLOAD: _payload,
 }
-"""Codes of results that are NaN, of the signs of the sources and of the fractions of those that are NaN."""
+"""Codes of NaN results, from the signs and the fractions of the sources."""

@@ -30,17 +30,16 @@ from ...spec.formats.block import TILE
 from ..arrays.block_codes import BlockCodes, check_codes
 from ..arrays.block_layout import as_blocks, axis_last
 from ..arrays.codes import code_values, numbers_of
-from ..arrays.parallel import checked_jobs, in_order
+from ..arrays.parallel import in_chunks
 from ..arrays.source import DTYPES, require_subnormals
 from .nvfp4_decode import dequantize_nvfp4
 from .random_bits import Random, random_bits
 
 CHUNK = 1 << 16
-"""Elements of a chunk. What a chunk reads and writes fits the second-level cache beside the table of pairs, 512 KiB."""
+"""Elements of a chunk. Its arrays fit the second-level cache together with the table of pairs, 512 KiB."""
 
 Decoder = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None], None]
-"""From scale bytes (n,) and codes (n, block_size) to numbers, which it writes into the third array; the fourth are the
-random bits."""
+"""A function of scale bytes (n,), codes (n, block_size), the array for the numbers, and random bits."""
 
 
 class DequantizeFields(DecodeFields, Nvfp4DecodeFields, total=False):
@@ -55,38 +54,38 @@ def dequantize(
     jobs: int = 1,
     **rules: Unpack[DequantizeFields],
 ) -> np.ndarray:
-    """The numbers that scales and codes stand for: the value of each code times the factor of its block's scale byte,
-    rounded once to the destination.
+    """The numbers of scales and codes: the value of each code times the factor of its block's scale byte, rounded once
+    to the destination.
 
-    Without rules the products are those of OCP MX v1.0 in float32, which are exact for all of its formats. Beyond the
-    range they become Inf, which blocks that `quantize` made reach only under `Specials.INF_SCALE`. If the scale is NaN
-    (0xFF), the whole block is NaN.
+    By default the products are the ones of OCP MX v1.0 in float32, which are exact for all of its formats. Beyond the
+    range they become Inf; blocks from `quantize` reach Inf only under `Specials.INF_SCALE`. If the scale is NaN (0xFF),
+    the whole block is NaN.
 
     Parameters
     ----------
-    q : scales, codes and block format, as `quantize` returns them or made from arrays; the format has one scale a
-        block and blocks along one axis
-    profile : the name of the decoder's profile (`spec.DECODERS`); ``ocp`` unless given
+    q : scales, codes and block format, from `quantize` or from arrays; the format has one scale per block and blocks
+        along one axis
+    profile : the name of the decoder's profile (`spec.DECODERS`); ``ocp`` by default
     random : under the rounding ``sr``, the random bits of each element: an array of unsigned integers of the shape of
         the result, or a generator, of NumPy or PyTorch, that draws them
     jobs : number of threads that share the blocks; the bits do not depend on it
-    rules : fields of `Decode` that replace those of the profile, such as ``destination``; of NVFP4 and its relatives
-        those of `Nvfp4Decode` (`dequantize_nvfp4`)
+    rules : fields of `Decode` that override the profile, such as ``destination``; for NVFP4 and its relatives fields of
+        `Nvfp4Decode` (`dequantize_nvfp4`)
 
     Returns
     -------
     array of float32 or float16, or of uint16 patterns of bfloat16
-        (..., n, ...), where ``q.codes`` are (..., n, ...); what completed the last block is cut off
+        (..., n, ...), where ``q.codes`` are (..., n, ...), without the elements that completed the last block
 
     Raises
     ------
     TypeError
-        where q is no `BlockArray`, and where scales or codes are no NumPy array of integers
+        if q is not a `BlockArray`, or scales or codes are not NumPy arrays of integers
     ValueError
-        where scales or codes are outside their format or do not fit each other, for unknown names, for block formats
-        with sub-blocks, and for rules beside a scale format that has none
+        if scales or codes are outside their format or do not fit each other, for unknown names, for block formats with
+        sub-blocks, and for rules with other scales than E8M0
     RuntimeError
-        where this thread flushes subnormal numbers to zero
+        if this thread flushes subnormal numbers to zero
 
     >>> from mxcast.models import quantize
     >>> q = quantize(np.full(32, 1.5, np.float32), "int8")
@@ -96,7 +95,7 @@ def dequantize(
     require_subnormals()
     if not isinstance(q, BlockCodes):
         raise TypeError(f"dequantize takes a BlockArray, such as quantize returns, not {excerpt(q)}")
-    given: Any = rules  # of the one operation or the other; an unknown one is refused
+    given: Any = rules  # the operation refuses unknown fields
     if is_nvfp4(q.block):
         if random is not None:
             raise ValueError(f"{q.block.name} is decoded without random bits")
@@ -115,10 +114,10 @@ def dequantize(
 
 
 def _rules(block: BlockFormat, profile: str | None, fields: DecodeFields) -> Decode:
-    """`decoding`, which takes as long as the decoding of ten thousand elements, once for the same arguments."""
+    """`decoding`, cached: it takes as long as ten thousand elements."""
     try:
         return _kept_rules(block, profile, **fields)
-    except TypeError:  # also where a value has no hash: then the sentence about it is wanted
+    except TypeError:  # an argument has no hash; decoding itself raises the error
         return decoding(block, profile, **fields)
 
 
@@ -126,8 +125,9 @@ _kept_rules = lru_cache(maxsize=64, typed=True)(decoding)
 
 
 def decoded(q: BlockCodes, rules: Decode, decode: Callable[..., None], *, random: Random = None) -> np.ndarray:
-    """Have ``decode``, which has the arguments of `decode_blocks`, decode the blocks of an array of E8M0 scales, and
-    shape its results like the array. Raises ValueError where the rules are of another block format.
+    """Decode an array with E8M0 scales by ``decode``, a function like `decode_blocks`.
+
+    Raises ValueError if the rules are for another block format.
     """
     if q.block != rules.block:
         raise ValueError(f"the rules decode {rules.block.name}, and the array is {q.block.name}")
@@ -145,18 +145,18 @@ def _flat(q: BlockCodes) -> np.ndarray:
 
 
 def _in_shape(blocks: np.ndarray, q: BlockCodes) -> np.ndarray:
-    """Blocks (n, size) in the shape of the array, without what completed the last ones."""
+    """Blocks (n, size) in the shape of the array, without the elements that completed the last ones."""
     rows = blocks.reshape(axis_last(q.codes.shape, q.axis))
     return np.moveaxis(rows[..., : q.length], -1, q.axis)
 
 
 def _check_block(block: BlockFormat) -> None:
-    """Raise TypeError or ValueError for a block format that scales and codes alone do not decode."""
+    """Raise TypeError or ValueError for a block format that needs more than scales and codes."""
     if not isinstance(block, BlockFormat):
         raise TypeError(f"the block format of a BlockArray must be a BlockFormat, not {excerpt(block)}")
     refused = {
-        f"{block.name} has a scale of the whole tensor, which dequantize does not take yet": block.tensor_scale,
-        f"{block.name} has a field for each sub-block, which dequantize does not take yet": block.sub_scale,
+        f"{block.name} has a scale of the whole tensor, which dequantize does not support yet": block.tensor_scale,
+        f"{block.name} has a field for each sub-block, which dequantize does not support yet": block.sub_scale,
         f"{block.name} has blocks of shape {block.shape}: dequantize takes blocks along one axis": block.shape[1:],
     }
     for sentence, is_refused in refused.items():
@@ -187,23 +187,17 @@ def decode_blocks(
     Numbers are float32, float16 or, as bit patterns of bfloat16, uint16; ``random``, under `DecodedRounding.SR` only,
     is (n, block_size) unsigned. ``y`` is C-contiguous. ``jobs`` threads share the blocks.
     """
-    rows = max(CHUNK // rules.block_size, 1)
-    share = -(-len(codes) // (rows * checked_jobs(jobs))) * rows or rows
     decode = _decoder(rules)
 
-    def work(start: int) -> None:
-        require_subnormals()
-        for first in range(start, min(start + share, len(codes)), rows):
-            part = slice(first, min(first + rows, start + share))
-            decode(scales[part], codes[part], y[part], None if random is None else random[part])
+    def work(part: slice) -> None:
+        decode(scales[part], codes[part], y[part], None if random is None else random[part])
 
-    for _ in in_order(work, range(0, len(codes), share), jobs):
-        pass
+    in_chunks(work, len(codes), max(CHUNK // rules.block_size, 1), jobs)
 
 
 @lru_cache(maxsize=16)
 def _decoder(rules: Decode) -> Decoder:
-    """One of three implementations: a product of float32, a table of all pairs, or arithmetic."""
+    """The fastest of three implementations: float32 products, a table of all pairs, or arithmetic."""
     if _is_product(rules):
         return _by_products(rules)
     return _by_table(rules) if rules.block.element.bits <= 8 and not rules.random_bits else _by_rules(rules)
@@ -243,7 +237,7 @@ def _by_products(rules: Decode) -> Decoder:
 
 
 def _pairs(values: np.ndarray) -> np.ndarray:
-    """The values of two codes side by side in memory, as one complex64: half as many places are looked up."""
+    """The values of two neighbouring codes as one complex64, which halves the number of look-ups."""
     values = np.where(np.isnan(values), np.float32(np.nan), values)
     pairs = np.zeros((1 << 16, 2), np.float32)
     first, second = (0, 1) if np.little_endian else (1, 0)
@@ -267,7 +261,7 @@ def _by_table(rules: Decode) -> Decoder:
 
 
 def _by_rules(rules: Decode) -> Decoder:
-    """The rules one by one, in float64, in which every product is exact."""
+    """The rules one by one in float64, in which every product is exact."""
     to, factors = rules.destination, READINGS[rules.scale_reading]()
     values = code_values(rules.block.element).astype(np.float64)
 
@@ -305,7 +299,7 @@ ROUNDINGS: dict[DecodedRounding, Callable[[np.ndarray, np.ndarray | float], np.n
     DecodedRounding.RTZ: lambda steps, random: np.floor(steps),
     DecodedRounding.SR: lambda steps, random: np.floor(steps + random),
 }
-"""Magnitudes in steps of the destination to whole steps; random bits are a part of 1. All sums are exact in float64."""
+"""Whole steps of the destination from magnitudes in steps and random bits as a part of 1, exact in float64."""
 
 OVERFLOWS: dict[DecodedOverflow, Callable[[FloatFormat], int]] = {
     DecodedOverflow.INF: lambda to: to.inf_field,
@@ -320,7 +314,9 @@ def rounded_patterns(magnitudes: np.ndarray, rules: Decode, random: np.ndarray |
     exponents = np.maximum(np.frexp(magnitudes)[1].astype(np.int64) - 1, to.emin)
     steps = np.ldexp(magnitudes, to.man_bits - exponents)
     part = 0.0 if random is None else random / (1 << rules.random_bits)
-    whole = ROUNDINGS[rules.rounding](steps, part).astype(np.int64)  # with the leading one, which adds one to the field
+    whole = ROUNDINGS[rules.rounding](steps, part).astype(
+        np.int64
+    )  # includes the leading one, which adds one to the field
     patterns = ((exponents - to.emin) << to.man_bits) + whole
     patterns[patterns > to.max_code] = OVERFLOWS[rules.overflow](to)
     patterns[magnitudes == 0] = 0
@@ -355,4 +351,4 @@ NANS: dict[DecodedNan, Callable[[np.ndarray, Decode], np.ndarray]] = {
     DecodedNan.ALL_ONES: _all_ones,
     DecodedNan.PAYLOAD: _payload,
 }
-"""Patterns of results that are NaN, of element codes."""
+"""Patterns of NaN results from element codes."""

@@ -87,7 +87,7 @@ uint32 and as float32.
 """
 
 MAGNITUDES = {Kind.FLOAT: encode_magnitudes, Kind.FIXED: _fixed_magnitudes}
-"""From scaled magnitudes to the magnitudes of codes, by the kind of the element format."""
+"""Functions from scaled magnitudes to magnitudes of codes, by kind of the element format."""
 
 
 def give_signs(codes: np.ndarray, bits: np.ndarray, element: NumberFormat, flags: np.ndarray | None = None) -> None:
@@ -111,7 +111,7 @@ def _signed(codes: np.ndarray, bits: np.ndarray, element: NumberFormat, buffers:
 
 
 def _without_negative_zero(codes: np.ndarray, bits: np.ndarray, element: NumberFormat, buffers: ScratchBuffers) -> None:
-    """Of the codes that are 0 the sign bit is cleared again; a fixed-point format has no code of -0."""
+    """As `_signed`, but without -0."""
     zeros = codes == 0
     _signed(codes, bits, element, buffers)
     codes[zeros] = 0
@@ -123,10 +123,10 @@ SIGNS: dict[EncodedZero, Callable[[np.ndarray, np.ndarray, NumberFormat, Scratch
     EncodedZero.TAKEN_POSITIVE: _signed,
     EncodedZero.TAKEN_NEGATIVE: _signed,
 }
-"""From magnitudes to codes; ``bits`` are of numbers that have the sign that zero is taken for."""
+"""Functions from magnitudes to codes. The rule for zeros has already changed the signs in ``bits``."""
 
 
 def largest_value(numerics: Encode) -> float:
-    """The largest magnitude that an element can have under these numerics."""
+    """The largest magnitude of an element under these numerics."""
     element = numerics.block.element
     return float(code_values(element)[largest_code(element, numerics.rounding)])

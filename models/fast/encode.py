@@ -1,7 +1,7 @@
 """The golden model of encoding: arrays of numbers to blocks of scales and codes.
 
-Data are worked through in chunks that fit the processor's caches, in scratch buffers that are used again. Every step is
-one NumPy call on a chunk, on uint32 or float32, and on the narrow dtype of the codes as soon as the values fit it.
+Data are processed in chunks that fit the processor's caches, in reused scratch buffers. Every step is one NumPy call on
+a chunk of uint32 or float32, and on the narrow dtype of the codes as soon as the values fit it.
 """
 
 from __future__ import annotations
@@ -29,18 +29,9 @@ from ...spec import numerics as numerics_of
 from ..arrays.block_array import Quantized
 from ..arrays.block_layout import BlockLayout
 from ..arrays.codes import code_dtype
-from ..arrays.parallel import checked_jobs, in_order
+from ..arrays.parallel import in_chunks
 from ..arrays.scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
-from ..arrays.source import (
-    INFINITY,
-    MAGNITUDE,
-    SIGN,
-    SMALLEST_NORMAL,
-    as_numbers,
-    require_subnormals,
-    rounded_to,
-    widen,
-)
+from ..arrays.source import INFINITY, MAGNITUDE, SIGN, SMALLEST_NORMAL, as_numbers, rounded_to, widen
 from .amax import block_amax
 from .element import encode
 from .random_bits import Random, random_bits
@@ -52,7 +43,7 @@ TAKEN_FOR = {
     EncodedZero.TAKEN_POSITIVE: np.uint32(0),
     EncodedZero.TAKEN_NEGATIVE: SIGN,
 }
-"""What a number that is zero is taken for, where that is not itself."""
+"""Bit pattern substituted for zeros, if the rule changes their sign."""
 
 BlockFunction = Callable[[np.ndarray, Encode, np.ndarray, np.ndarray, np.ndarray | None], None]
 
@@ -76,18 +67,17 @@ def quantize(
     Parameters
     ----------
     x : array (..., n, ...) of float32, float16 or bfloat16 numbers, or anything on the CPU that gives one by DLPack or
-        ``__array__``, such as a tensor of PyTorch or JAX. uint16 is taken for patterns of bfloat16 where the source is
-        bf16.
+        ``__array__``, such as a tensor of PyTorch or JAX. If the source is bf16, uint16 contains its patterns.
     format : a block format by its long or short name, an element format, or complete numerics
-    profile : the name of the profile that gives the rules; ``ocp`` unless given
+    profile : the name of the profile; ``ocp`` by default
     axis : the axis that is cut into blocks; its length is a multiple of the block size
-    pad : complete the last block along the axis with zeros instead
+    pad : complete the last block along the axis with zeros
     random : under the rounding ``sr``, the random bits of each element: an array of unsigned integers of the shape of
         ``x``, or a generator, of NumPy or PyTorch, that draws them
-    dtype : float32 or float16: round to it first, to the nearest number as `numpy.asarray` does; float64, integers
-        and lists are taken with it only, as the result is rounded twice
+    dtype : float32 or float16: round to it first, to nearest as `numpy.asarray` does. float64, integers and lists need
+        it, because the result is then rounded twice
     jobs : number of threads that share the blocks; the bits do not depend on it
-    rules : fields of `Encode` that replace those of the profile
+    rules : fields of `Encode` that override the profile
 
     Returns
     -------
@@ -101,7 +91,7 @@ def quantize(
     ValueError
         for an incomplete block, an unknown name, and random bits that the rounding does not take
     RuntimeError
-        where this thread flushes subnormal numbers to zero
+        if this thread flushes subnormal numbers to zero
 
     >>> q = quantize(np.linspace(-2, 2, 32, dtype=np.float32), "e2m1")
     >>> q.scales, q.codes[:4]
@@ -161,33 +151,15 @@ def quantize_blocks(
 
     Numbers are float32, float16 or, as bit patterns of bfloat16, uint16; codes uint8 or, above eight bits, uint16;
     ``random``, under `Rounding.SR` only, (n, block_size) uint16. All must be C-contiguous; they may be memory maps.
-    ``jobs`` threads share the blocks; the bits do not depend on it. Raises TypeError and ValueError where arguments do
-    not fit.
+    ``jobs`` threads share the blocks; the bits do not depend on it. Raises TypeError and ValueError for arrays of other
+    dtypes or shapes.
     """
     check_blocks(blocks, numerics, scales, codes, random)
-    rows = CHUNK // numerics.block_size
-    share = -(-len(blocks) // (rows * checked_jobs(jobs))) * rows or rows
 
-    def work(start: int) -> None:
-        part = slice(start, start + share)
-        _quantize_part(blocks[part], numerics, scales[part], codes[part], None if random is None else random[part])
-
-    for _ in in_order(work, range(0, len(blocks), share), jobs):
-        pass
-
-
-def _quantize_part(
-    blocks: np.ndarray, numerics: Encode, scales: np.ndarray, codes: np.ndarray, random: np.ndarray | None
-) -> None:
-    """What one thread does of `quantize_blocks`, a chunk at a time."""
-    require_subnormals()
-    rows, buffers = CHUNK // numerics.block_size, scratch_buffers(min(CHUNK, blocks.size), numerics)
-    for start in range(0, len(blocks), rows):
-        part = slice(start, start + rows)
-        numbers = blocks[part].reshape(-1)
-        bits = widen(numbers, buffers.wide[: numbers.size])
+    def work(part: slice) -> None:
+        buffers, numbers = scratch_buffers(min(CHUNK, blocks.size), numerics), blocks[part].reshape(-1)
         _quantize_chunk(
-            bits,
+            widen(numbers, buffers.wide[: numbers.size]),
             numerics,
             buffers,
             scales[part],
@@ -195,11 +167,13 @@ def _quantize_part(
             None if random is None else random[part].reshape(-1),
         )
 
+    in_chunks(work, len(blocks), CHUNK // numerics.block_size, jobs)
+
 
 def check_blocks(
     blocks: np.ndarray, numerics: Encode, scales: np.ndarray, codes: np.ndarray, random: np.ndarray | None = None
 ) -> None:
-    """Raise TypeError or ValueError unless the arrays are what `quantize_blocks` takes."""
+    """Raise TypeError or ValueError unless `quantize_blocks` supports the arrays."""
     as_numbers(blocks, numerics.source, patterns=True)
     shape = (len(blocks), numerics.block_size)
     arrays: dict[str, tuple[np.ndarray, tuple[int, ...], np.dtype]] = {
@@ -233,7 +207,7 @@ def _quantize_chunk(
         bits = np.where(magnitudes == 0, TAKEN_FOR[numerics.zero], bits)
     amax = block_amax(magnitudes, numerics.block_size)
     special = np.flatnonzero(amax >= INFINITY)
-    if special.size:  # rare: these blocks pass with their finite numbers only, and are completed at the end
+    if special.size:  # rare: convert their finite numbers, and replace the specials at the end
         rows = magnitudes.reshape(-1, numerics.block_size)[special]
         finite = np.where(rows >= INFINITY, np.uint32(0), rows)
         magnitudes.reshape(-1, numerics.block_size)[special] = finite

@@ -27,8 +27,8 @@ def rotate(x: object, rules: Hadamard | int | None = None) -> np.ndarray:
     Parameters
     ----------
     x : array (..., n) of bfloat16, or its patterns as uint16; n is a multiple of the size of the transform
-    rules : the transform, as ``Hadamard(size=32)``, or the signs of one of 16 numbers as a number of 16 bits; the
-        default is that of Transformer Engine
+    rules : the transform, such as ``Hadamard(size=32)``, or the signs of a transform of 16 numbers as a number of 16
+        bits; the default is the transform of Transformer Engine
 
     Returns
     -------
@@ -42,7 +42,7 @@ def rotate(x: object, rules: Hadamard | int | None = None) -> np.ndarray:
     ValueError
         for an incomplete block, and for signs of more bits
     RuntimeError
-        where this thread flushes subnormal numbers to zero
+        if this thread flushes subnormal numbers to zero
 
     >>> ones = np.full(16, 0x3F80, np.uint16)
     >>> [hex(int(pattern)) for pattern in rotate(ones, 0)[:2]]
@@ -53,9 +53,7 @@ def rotate(x: object, rules: Hadamard | int | None = None) -> np.ndarray:
 
 
 def rotated_array(x: object, size: int, transform: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Apply ``transform``, from and to patterns (n, size), to the blocks of an array as `rotate` takes it. Raises what
-    `rotate` raises.
-    """
+    """Apply ``transform``, a function of patterns (n, size), to the blocks of an array. Raises as `rotate`."""
     require_subnormals()
     numbers = as_numbers(x, BF16)
     if numbers.ndim == 0 or numbers.shape[-1] % size:
@@ -69,7 +67,7 @@ def rotated_array(x: object, size: int, transform: Callable[[np.ndarray], np.nda
 
 
 def _rotated(patterns: np.ndarray, rules: Hadamard) -> np.ndarray:
-    """Blocks (n, size): float32 if it holds their sums, float64 if that does, and whole numbers for the rest."""
+    """Blocks (n, size), in float32 if it contains their sums, otherwise in float64 or in integers."""
     carry, root = rules.size.bit_length() - 1, math.sqrt(rules.size)
     signs = np.array([-1 if rules.signs >> i & 1 else 1 for i in range(rules.size)], np.float32)
     values = (patterns.astype(np.uint32) << np.uint32(16)).view(np.float32)
@@ -93,7 +91,7 @@ def _rotated(patterns: np.ndarray, rules: Hadamard) -> np.ndarray:
 
 
 def _narrowed(quotients: np.ndarray) -> np.ndarray:
-    """Patterns of float32 numbers, to nearest even; a zero is positive. Numbers that overflow are not here."""
+    """Patterns of float32 numbers that do not overflow, to nearest even; a zero is positive."""
     bits = (quotients + np.float32(0)).view(np.uint32)
     half = np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))
     return np.where(np.isnan(quotients), np.uint32(NAN), bits + half >> np.uint32(16)).astype(np.uint16)
@@ -109,7 +107,8 @@ def _butterflies(values: np.ndarray) -> np.ndarray:
 
 
 def _is_uncertain(quotients: np.ndarray) -> np.ndarray:
-    """May an irrational number be on the other side of halfway between two BF16 numbers than its float64 quotient?
+    """Could an irrational number and its float64 quotient be on different sides of halfway between two BF16 numbers?
+
     Quotients are wrong by less than two units in the last place.
     """
     magnitudes = np.abs(quotients)
@@ -120,8 +119,8 @@ def _is_uncertain(quotients: np.ndarray) -> np.ndarray:
 
 
 def _odd_quotients(block: list[int], rules: Hadamard) -> list[float]:
-    """Results for a block, cut toward zero to the bits of float64 with a last bit that says whether any was cut off:
-    rounded to BF16 they are the exact ones.
+    """Results for a block, rounded toward zero to the bits of float64. The last bit is set if any bit was cut off, so
+    rounding to BF16 gives the exact results.
     """
     integers = []  # in units of 2**-133, the smallest BF16 number
     for pattern in block:

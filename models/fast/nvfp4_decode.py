@@ -1,4 +1,4 @@
-"""The golden model of decoding by two levels of scales (NVFP4): binary32 operations are those of NumPy's float32."""
+"""The golden model of decoding NVFP4 and its relatives. NumPy's float32 does the binary32 operations."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from ...spec.catalogue import excerpt
 from ..arrays.block_codes import BlockCodes, check_codes
 from ..arrays.block_layout import BlockLayout, shortened
 from ..arrays.codes import code_values
-from ..arrays.parallel import checked_jobs, in_order
-from ..arrays.source import DTYPES, require_subnormals
+from ..arrays.parallel import in_chunks
+from ..arrays.source import DTYPES
 
 CHUNK = 1 << 16
 """Elements of a chunk."""
@@ -35,36 +35,36 @@ FACTORS: dict[Convention, Callable[[np.ndarray, np.ndarray, np.float32], np.ndar
     Convention.AMAX: lambda s, g, c: s * g * (np.float32(1) / c),
     Convention.NONE: lambda s, g, c: s,
 }
-"""What elements are multiplied with, of a block scale, a tensor scale and C."""
+"""The factor of the elements, from block scale, tensor scale and C."""
 
 
 def dequantize_nvfp4(
     q: BlockCodes, profile: str | None = None, *, jobs: int = 1, **rules: Unpack[Nvfp4DecodeFields]
 ) -> np.ndarray:
-    """The numbers that a tensor scale, block scales and codes stand for.
+    """The numbers of a tensor scale, block scales and codes.
 
     Parameters
     ----------
-    q : scales, codes, tensor scale and block format, as `quantize_nvfp4` returns them or made from arrays
-    profile : the name of the decoder's profile (`spec.NVFP4_DECODERS`); unless given, the order of operations is
-        that of the convention of the tensor scale
+    q : scales, codes, tensor scale and block format, from `quantize_nvfp4` or from arrays
+    profile : the name of the decoder's profile (`spec.NVFP4_DECODERS`); by default the convention of the tensor
+        scale decides the order of operations
     jobs : number of threads that share the blocks; the bits do not depend on it
-    rules : fields of `Nvfp4Decode` that replace those of the profile, such as ``destination``
+    rules : fields of `Nvfp4Decode` that override the profile, such as ``destination``
 
     Returns
     -------
     array of float32 or float16, or of uint16 patterns of bfloat16
-        (..., n, ...), where ``q.codes`` are (..., n, ...); what completed the last block is cut off
+        (..., n, ...), where ``q.codes`` are (..., n, ...), without the elements that completed the last block
 
     Raises
     ------
     TypeError
-        where q is no `BlockArray`, and where scales or codes are no NumPy array of integers
+        if q is not a `BlockArray`, or scales or codes are not NumPy arrays of integers
     ValueError
-        where scales, codes or tensor scale are outside their format or do not fit each other, for unknown names, and
+        if scales, codes or tensor scale are outside their format or do not fit each other, for unknown names, and
         for rules of another convention
     RuntimeError
-        where this thread flushes subnormal numbers to zero
+        if this thread flushes subnormal numbers to zero
 
     >>> from mxcast.models import quantize_nvfp4
     >>> q = quantize_nvfp4(np.full(16, 1.5, np.float32), "nvfp4")
@@ -82,8 +82,9 @@ def dequantize_nvfp4(
 
 
 def nvfp4_decoded(q: BlockCodes, rules: Nvfp4Decode, decode: Callable[..., None]) -> np.ndarray:
-    """Have ``decode``, which has the arguments of `decode_blocks`, decode the blocks of an array, and shape its results
-    like the array. Raises ValueError where the rules are of another block format.
+    """Decode an array by ``decode``, a function like `decode_blocks`.
+
+    Raises ValueError if the rules are for another block format.
     """
     if q.block != rules.block:
         raise ValueError(
@@ -121,19 +122,13 @@ def decode_blocks(
     (n,) -> (n, block_size) numbers, float32, float16 or, as bit patterns of bfloat16, uint16. ``jobs`` threads share
     the blocks.
     """
-    rows = max(CHUNK // rules.block_size, 1)
-    share = -(-len(codes) // (rows * checked_jobs(jobs))) * rows or rows
 
-    def work(start: int) -> None:
-        require_subnormals()
+    def work(part: slice) -> None:
         with np.errstate(all="ignore"):
-            for first in range(start, min(start + share, len(codes)), rows):
-                part = slice(first, min(first + rows, start + share))
-                g = tensor_scale[part] if tensor_scale.ndim else tensor_scale
-                _decode_chunk(scales[part], codes[part], rules, g, y[part])
+            g = tensor_scale[part] if tensor_scale.ndim else tensor_scale
+            _decode_chunk(scales[part], codes[part], rules, g, y[part])
 
-    for _ in in_order(work, range(0, len(codes), share), jobs):
-        pass
+    in_chunks(work, len(codes), max(CHUNK // rules.block_size, 1), jobs)
 
 
 def _decode_chunk(
@@ -152,7 +147,7 @@ def _decode_chunk(
 
 
 def _to_bf16(numbers: np.ndarray) -> np.ndarray:
-    """Patterns of bfloat16 to nearest, ties to even; NaN becomes anything."""
+    """Patterns of bfloat16, to nearest, ties to even; undefined for NaN."""
     patterns = numbers.view(np.uint32)
     half = np.uint32(0x7FFF) + (patterns >> np.uint32(16) & np.uint32(1))
     return (patterns + half >> np.uint32(16)).astype(np.uint16)
@@ -163,7 +158,7 @@ NARROWED: dict[FloatFormat, Callable[[np.ndarray], np.ndarray]] = {
     BF16: _to_bf16,
     FP16: lambda numbers: numbers.astype(np.float16),
 }
-"""Float32 numbers rounded to a destination."""
+"""Rounding of float32 numbers to a destination."""
 
 
 def _canonical(scales: np.ndarray, rules: Nvfp4Decode) -> np.ndarray:
@@ -188,4 +183,4 @@ NANS: dict[DecodedNan, Callable[[np.ndarray, Nvfp4Decode], np.ndarray]] = {
     DecodedNan.ALL_ONES: _all_ones,
     DecodedNan.PAYLOAD: _payload,
 }
-"""Patterns of results that are NaN, of scale codes."""
+"""Patterns of NaN results from scale codes."""

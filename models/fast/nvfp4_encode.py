@@ -1,7 +1,7 @@
-"""The golden model of encoding by two levels of scales (NVFP4): binary32 operations are those of NumPy's float32.
+"""The golden model of encoding to NVFP4 and its relatives. NumPy's float32 does the binary32 operations.
 
-The operations that an order does once a block cost little; those of every element are one product, or one quotient,
-and the rounding to E2M1 that `element.encode` does for MX formats.
+Each element takes one product or quotient, and the rounding to E2M1 of `element.encode`. The other operations of an
+order are once per block.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from ...spec.catalogue import excerpt
 from ..arrays.block_array import Quantized
 from ..arrays.block_layout import BlockLayout
 from ..arrays.codes import code_dtype, code_values
-from ..arrays.parallel import checked_jobs, in_order
+from ..arrays.parallel import in_chunks
 from ..arrays.scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
-from ..arrays.source import INFINITY, MAGNITUDE, as_array, as_numbers, require_subnormals, widen
+from ..arrays.source import INFINITY, MAGNITUDE, as_array, as_numbers, widen
 from .amax import block_amax
 from .element import encode
 from .encode import source_numbers
@@ -43,8 +43,8 @@ from .random_bits import Random, random_bits
 from .scale import broadcast
 
 TensorAmax: TypeAlias = "float | np.ndarray | Callable[[np.ndarray], object] | None"
-"""The largest magnitude of a tensor, or those of its rows; a function of the computed ones that gives them, as a
-reduction over shards does; or None for the computed ones."""
+"""The largest magnitude of a tensor or of each row. None computes it. A function maps the computed value of a shard to
+the one of the tensor, as a reduction over shards does."""
 
 LARGEST = np.finfo(np.float32).max
 ONE, SIXTH = np.float32(1), np.float32(1) / np.float32(6)
@@ -52,7 +52,7 @@ ONE, SIXTH = np.float32(1), np.float32(1) / np.float32(6)
 
 @dataclass(frozen=True)
 class Constants:
-    """The constants of a tensor, those of `spec.Nvfp4Encode.ports`: float32, () or one for each block (n,)."""
+    """The constants of a tensor (`spec.Nvfp4Encode.ports`): float32, () or one for each block (n,)."""
 
     k: np.ndarray
     d: np.ndarray
@@ -62,30 +62,30 @@ class Constants:
         return Constants(change(self.k), change(self.d), change(self.a))
 
     def rows(self, part: slice) -> Constants:
-        """Those of some blocks."""
+        """The constants of a slice of the blocks."""
         return self.each(lambda one: one[part] if one.ndim else one)
 
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """One order (`spec.Order`), on float32 arrays: ``C`` and the letters are those of its definition."""
+    """One order on float32 arrays, in the letters of `spec.Order`."""
 
     constants: Callable[[np.ndarray, np.float32], tuple[np.ndarray, np.ndarray]]
-    """k and d, of a and C."""
+    """(a, C) -> k, d"""
     ratio: Callable[[np.ndarray, np.ndarray, FloatFormat], np.ndarray]
-    """t, of b, k and the scale format."""
+    """(b, k, scale format) -> t"""
     factor: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    """What numbers are scaled with, of s and d."""
+    """(s, d) -> factor of the numbers"""
     scaled: np.ufunc = np.multiply
-    """y, of x and this factor."""
+    """(x, factor) -> y"""
     zero_scale: float = 0.0
-    """What a scale that is rounded to 0 becomes."""
+    """Replacement for a scale that is rounded to 0."""
     ignores_nan: bool = False
-    """Is NaN left out of the largest magnitude?"""
+    """Does the largest magnitude ignore NaN?"""
     nan_codes: tuple[int, int, int] = (0, 0, 0)
-    """The code where y is NaN: under the scale NaN, under the negative NaN, and under any other scale."""
+    """Codes for NaN y: under a NaN scale, under a negative NaN scale, and under any other scale."""
     signed_zero: bool = True
-    """Does an element that is zero have the sign of y where y is zero itself?"""
+    """Does y of zero give its sign to the element?"""
 
 
 def _global_scale(a: np.ndarray, c: np.float32) -> np.ndarray:
@@ -170,7 +170,7 @@ ORDERS: dict[Order, Arithmetic] = {
 }
 
 POWERS: dict[FourOverSix, Callable[[np.ndarray], np.ndarray]] = {FourOverSix.MAE: np.abs, FourOverSix.MSE: np.square}
-"""What is summed, of v - x."""
+"""Terms of the error, from v - x."""
 
 
 def quantize_nvfp4(
@@ -187,37 +187,37 @@ def quantize_nvfp4(
     jobs: int = 1,
     **rules: Unpack[Nvfp4Fields],
 ) -> Quantized:
-    """Quantize an array into blocks under block scales and a scale of the tensor.
+    """Quantize an array into blocks with block scales and a scale of the tensor.
 
     Parameters
     ----------
-    x : array (..., n, ...) of float32, float16 or bfloat16 numbers, as `quantize` takes it
+    x : array (..., n, ...) of float32, float16 or bfloat16 numbers, as for `quantize`
     format : ``nvfp4``, ``nvfp4_2d`` with blocks of 16 x 16 along the last two axes, ``fp4_ue5m3``, or a
         `Nvfp4Encode`
-    profile : the name of the profile (`spec.NVFP4_ENCODERS`); ``nvfp4_te`` unless given
-    tensor_amax : the largest magnitude of the tensor, that of ``x`` unless given; where ``x`` is one of several shards,
-        a function, which is called with that of ``x`` and gives that of all
-    row_scaled : give every line along the axis a scale of its own in place of the tensor's; ``tensor_amax`` has, or
-        takes and gives, one number for each, (..., 1, ...)
-    axis, pad, random, dtype, jobs : as `quantize` takes them
-    rules : fields of `Nvfp4Encode` that replace those of the profile
+    profile : the name of the profile (`spec.NVFP4_ENCODERS`); ``nvfp4_te`` by default
+    tensor_amax : the largest magnitude of the tensor, by default of ``x``. If ``x`` is one of several shards, it can be
+        a function that maps the largest magnitude of ``x`` to the one of the tensor
+    row_scaled : compute one tensor scale for each line along the axis; ``tensor_amax`` then has one number for each
+        line, (..., 1, ...)
+    axis, pad, random, dtype, jobs : as for `quantize`
+    rules : fields of `Nvfp4Encode` that override the profile
 
     Returns
     -------
     Quantized
         ``scales`` (..., n / block_size, ...) uint8, ``codes`` (..., n, ...) uint8, and ``tensor_scale`` float32 (), or
-        (..., 1, ...) if ``row_scaled``; None where the order has none. The scale of a block of 16 x 16 is repeated for
-        each of its rows.
+        (..., 1, ...) if ``row_scaled``; None if the order has no tensor scale. The scale of a block of 16 x 16 is
+        repeated for each of its rows.
 
     Raises
     ------
     TypeError
         for other dtypes, masked arrays, and tensors on a GPU or with a gradient
     ValueError
-        for an incomplete block, an unknown name, random bits that the rounding does not take, and a ``tensor_amax``
-        that is negative, NaN, of another shape or without a use
+        for an incomplete block, an unknown name, random bits without the rounding ``sr``, and a ``tensor_amax`` that is
+        negative, NaN, of another shape or unused
     RuntimeError
-        where this thread flushes subnormal numbers to zero
+        if this thread flushes subnormal numbers to zero
 
     >>> q = quantize_nvfp4(np.linspace(-2, 2, 16, dtype=np.float32), "nvfp4", tensor_amax=4.0)
     >>> q.scales, q.codes[:4], q.tensor_scale
@@ -242,9 +242,7 @@ def nvfp4_array(
     random: Random = None,
     dtype: DTypeLike | None = None,
 ) -> Quantized:
-    """Have ``convert``, which has the arguments of `encode_blocks`, fill scales and codes of the blocks of an array,
-    and shape them like it; errors are those of `quantize_nvfp4`.
-    """
+    """Encode an array by ``convert``, a function like `encode_blocks`. Raises as `quantize_nvfp4`."""
     numbers = source_numbers(x, numerics.source, dtype)
     bits = random_bits(random, numbers.shape, numerics.random_bits, numerics.rounding)
     layout = BlockLayout(numbers.shape, numerics.block.shape, axis, pad)
@@ -292,11 +290,11 @@ def _amax_of(numbers: np.ndarray, numerics: Nvfp4Encode, given: TensorAmax, axis
 
 
 def tensor_amax(x: object, order: Order | str = Order.TE, axis: int | None = None) -> np.ndarray:
-    """The largest magnitude of a tensor as an order finds it: float32 () or, with an axis, that of each line along it,
-    (..., 1, ...).
+    """The largest magnitude of a tensor under an order: float32 () or, with an axis, (..., 1, ...) for each line along
+    it.
 
-    NaN is ignored under ``te`` and ``paper``, and is the result under the others. Raises TypeError for dtypes that
-    `quantize_nvfp4` does not take, ValueError for an unknown order.
+    ``te`` and ``paper`` ignore NaN; under the other orders the result is then NaN. Raises TypeError for dtypes that
+    `quantize_nvfp4` does not support, ValueError for an unknown order.
 
     >>> float(tensor_amax(np.array([1, -3, np.nan], np.float32)))
     3.0
@@ -315,7 +313,7 @@ def _parts(line: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _largest(numbers: np.ndarray, ignores_nan: bool) -> int:
-    """The largest magnitude pattern, above that of Inf for NaN."""
+    """The largest magnitude pattern; NaN is above Inf."""
     numbers = np.ascontiguousarray(numbers)
     magnitudes = widen(numbers, np.empty(numbers.shape, np.uint32)) & MAGNITUDE
     largest = magnitudes.max()
@@ -325,7 +323,7 @@ def _largest(numbers: np.ndarray, ignores_nan: bool) -> int:
 
 
 def tensor_constants(a: np.ndarray, numerics: Nvfp4Encode) -> Constants:
-    """The constants of a tensor of this largest magnitude, or of the rows of one: float32 of any shape."""
+    """The constants of a tensor, or of its rows, from the largest magnitudes: float32 of any shape."""
     a = np.asarray(a, np.float32)
     if numerics.block.tensor_scale is None:
         return Constants(np.array(ONE), np.array(ONE), a)
@@ -345,7 +343,7 @@ STORED: dict[Convention, Callable[[Constants], np.ndarray | None]] = {
     Convention.DIVISOR: lambda constants: constants.k,
     Convention.NONE: lambda constants: None,
 }
-"""What is stored as the scale of the tensor."""
+"""The stored scale of the tensor."""
 
 
 def encode_blocks(
@@ -363,32 +361,25 @@ def encode_blocks(
     Numbers are float32, float16 or, as bit patterns of bfloat16, uint16; ``random``, under `Rounding.SR` only,
     (n, block_size) uint16. All are C-contiguous. ``jobs`` threads share the blocks; the bits do not depend on it.
     """
-    rows = max(CHUNK // numerics.block_size, 1)
-    share = -(-len(blocks) // (rows * checked_jobs(jobs))) * rows or rows
 
-    def work(start: int) -> None:
-        require_subnormals()
-        buffers = scratch_buffers(min(CHUNK, blocks.size), _element_rules(numerics))
-        for first in range(start, min(start + share, len(blocks)), rows):
-            part = slice(first, min(first + rows, start + share))
-            numbers = blocks[part].reshape(-1)
-            chunk = Chunk(
-                bits=widen(numbers, buffers.wide[: numbers.size]),
-                numerics=numerics,
-                constants=constants.rows(part),
-                buffers=buffers,
-                random=None if random is None else random[part].reshape(-1),
-            )
-            with np.errstate(all="ignore"):
-                chunk.encode(scales[part], codes[part].reshape(-1))
+    def work(part: slice) -> None:
+        buffers, numbers = scratch_buffers(min(CHUNK, blocks.size), _element_rules(numerics)), blocks[part].reshape(-1)
+        chunk = Chunk(
+            bits=widen(numbers, buffers.wide[: numbers.size]),
+            numerics=numerics,
+            constants=constants.rows(part),
+            buffers=buffers,
+            random=None if random is None else random[part].reshape(-1),
+        )
+        with np.errstate(all="ignore"):
+            chunk.encode(scales[part], codes[part].reshape(-1))
 
-    for _ in in_order(work, range(0, len(blocks), share), jobs):
-        pass
+    in_chunks(work, len(blocks), max(CHUNK // numerics.block_size, 1), jobs)
 
 
 @lru_cache(maxsize=16)
 def _element_rules(numerics: Nvfp4Encode) -> Encode:
-    """The rounding to an element, which is that of every other format."""
+    """The rules for the rounding to an element."""
     return Encode(
         block=block_format(numerics.block.element), rounding=numerics.rounding, random_bits=numerics.random_bits
     )
@@ -396,7 +387,7 @@ def _element_rules(numerics: Nvfp4Encode) -> Encode:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some blocks: (n * block_size,) FP32 patterns."""
+    """A chunk of blocks: (n * block_size,) FP32 patterns."""
 
     bits: np.ndarray
     numerics: Nvfp4Encode
@@ -422,7 +413,7 @@ class Chunk:
         return np.bitwise_and(self.bits, MAGNITUDE, out=self.buffers.magnitudes[: self.bits.size])
 
     def _ratio(self, magnitudes: np.ndarray) -> tuple[np.ndarray, bool]:
-        """t of each block, and whether there is NaN or Inf in any."""
+        """t of each block, and whether any block contains NaN or Inf."""
         order, size = ORDERS[self.numerics.order], self.numerics.block_size
         amax = block_amax(magnitudes, size)
         is_special = bool((amax >= INFINITY).any())
@@ -455,11 +446,11 @@ class Chunk:
             codes[is_nan] = np.repeat(np.array(order.nan_codes, codes.dtype)[cases], size)[is_nan]
 
     def _is_better(self, four: np.ndarray, six: np.ndarray) -> np.ndarray:
-        """Of the errors, which blocks take the larger scale: ties, and errors that are NaN, leave the smaller one."""
+        """Mask of the blocks that take the larger scale. Ties and NaN errors keep the smaller one."""
         return four < six
 
     def _error(self, scales: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """The error of each block (n,): binary32, element after element; rows of a block of two axes pairwise."""
+        """The error of each block (n,), summed in binary32: element after element, then rows of a block pairwise."""
         values = np.take(code_values(self.numerics.block.element), codes).reshape(len(scales), -1)
         values *= np.take(code_values(self.numerics.block.scale), scales)[:, None]
         values *= self.constants.a if self.constants.a.ndim == 0 else self.constants.a[:, None]
@@ -469,7 +460,7 @@ class Chunk:
         rows = terms[..., 0]
         for i in range(1, 16):
             rows = rows + terms[..., i]
-        while rows.shape[1] > 1:  # the first half and the second half, as a reduction over 16 threads adds them
+        while rows.shape[1] > 1:  # first half plus second half, like a reduction over 16 threads
             half = rows.shape[1] // 2
             rows = rows[:, :half] + rows[:, half:]
         return rows[:, 0]
@@ -478,7 +469,8 @@ class Chunk:
 def nearest_codes(values: np.ndarray, format: FloatFormat) -> np.ndarray:
     """The codes of float32 values >= 0, to nearest, ties to even, saturating: (n,) -> (n,) uint8. NaN keeps its sign.
 
-    The sum of a value and the power of two whose last place is one step of the format has the steps in its low bits.
+    The sum of a value and the power of two whose last place is one step of the format contains the steps in its low
+    bits.
     """
     y = np.minimum(values, np.float32(format.max_value))
     shift = FP32.man_bits - format.man_bits

@@ -1,8 +1,8 @@
-"""Random bits as Transformer Engine draws them for stochastic rounding to NVFP4: the counter-based generator
-Philox4x32-10 (Salmon and others, Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011).
+"""Random bits of Transformer Engine for stochastic rounding to NVFP4, from the counter-based generator Philox4x32-10
+(Salmon and others, Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011).
 
-A stream has a seed and a subsequence, in the kernels that of a thread. Every block of 16 elements takes four words of
-32 bits of it, one word four elements, and every element a byte.
+A stream has a seed and a subsequence. In the kernels each thread has its own subsequence. A block of 16 elements takes
+four words of 32 bits, and each element takes one byte.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ..arrays.arguments import require_whole
 ROUNDS = 10
 MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 INCREMENTS = 0x9E3779B9, 0xBB67AE85
-"""The golden ratio and the square root of 3, less one: what is added to the key after every round."""
+"""Increments of the key after every round: the golden ratio and the square root of 3, less one."""
 WORD = np.uint64(0xFFFFFFFF)
 
 SOFTWARE_BYTES = (0, 1, 2, 3)
-"""The byte of a word, 0 being the lowest, that each of four elements takes in Transformer Engine's software."""
+"""The byte of a word for each of four elements in Transformer Engine's software; 0 is the lowest."""
 HARDWARE_BYTES = (0, 2, 1, 3)
-"""The same by the operands of PTX cvt.rs.satfinite.e2m1x4.f32."""
+"""The same for the operands of PTX cvt.rs.satfinite.e2m1x4.f32."""
 
 
 def philox4x32(counters: np.ndarray, key: int) -> np.ndarray:
@@ -51,22 +51,22 @@ def philox_random(
     offset: int = 0,
     byte_order: tuple[int, ...] = SOFTWARE_BYTES,
 ) -> np.ndarray:
-    """Random bytes for an array whose last axis is cut into blocks of 16: uint8 of this shape, as `quantize` takes them
-    under the rounding ``sr``.
+    """Random bytes (uint8) for an array whose last axis is cut into blocks of 16, for `quantize` under the rounding
+    ``sr``.
 
     Parameters
     ----------
-    shape : of the array; the last axis is a multiple of 16
-    seed, subsequence : the stream, numbers of 64 bits; a thread of a kernel has a subsequence of its own
-    offset : the block of the stream that the first block of the array takes; the others follow in their order
-    byte_order : which byte of a word each of four elements takes
+    shape : shape of the array; the last axis is a multiple of 16
+    seed, subsequence : the stream, numbers of 64 bits
+    offset : the block of the stream for the first block of the array; the others follow in order
+    byte_order : the byte of a word for each of four elements
 
     Raises
     ------
     TypeError
-        for numbers that are not whole
+        for numbers that are not integers
     ValueError
-        for an incomplete block, numbers of more bits, and a byte order that is none
+        for an incomplete block, numbers of more bits, and an invalid byte order
 
     >>> philox_random((1, 16), seed=7)[0, :4], philox_random((1, 16), seed=7, byte_order=HARDWARE_BYTES)[0, :4]
     (array([ 45, 122,  96, 244], dtype=uint8), array([ 45,  96, 122, 244], dtype=uint8))

@@ -15,7 +15,7 @@ Random: TypeAlias = "np.ndarray | np.random.Generator | Any | None"
 
 
 def random_bits(random: Random, shape: tuple[int, ...], bits: int, rounding: Rule) -> np.ndarray | None:
-    """``bits`` random bits for each number of an array of this shape, as a rounding takes them: uint16, or None."""
+    """``bits`` random bits for each number of an array of this shape: uint16, or None without random bits."""
     if bits and random is None:
         raise ValueError(
             "the rounding sr needs random bits: give random= an array, a numpy.random.Generator or a torch.Generator"
@@ -27,7 +27,7 @@ def random_bits(random: Random, shape: tuple[int, ...], bits: int, rounding: Rul
     if isinstance(random, np.random.Generator):
         return random.integers(0, 1 << bits, shape, np.uint16)
     if _is_torch_generator(random):
-        torch = sys.modules["torch"]  # who has a generator of PyTorch has imported it
+        torch = sys.modules["torch"]  # imported, because the generator exists
         drawn = torch.randint(1 << bits, shape, generator=random, device=random.device, dtype=torch.int32)
         return drawn.cpu().numpy().astype(np.uint16)
     random = as_array(random, "random")

@@ -1,8 +1,8 @@
 """Rounding of non-negative float32 numbers to the grid of a floating-point element format.
 
-Everything is built on the machine's correctly rounded float32 addition (IEEE 754 roundTiesToEven). The sum of ``y`` and
-the power of two whose last place is one grid step holds, in its low bits, ``y`` in whole steps, rounded to nearest,
-ties to even. Other roundings correct this result by its rounding error, which is exact.
+Everything is built on the machine's correctly rounded float32 addition (IEEE 754 roundTiesToEven). The low bits of the
+sum of ``y`` and the power of two whose last place is one grid step are ``y`` in whole steps, rounded to nearest, ties
+to even. Other roundings correct this result by its rounding error, which is exact.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class RandomBits(NamedTuple):
 
 
 def largest_code(element: NumberFormat, rounding: Rounding) -> int:
-    """The code at which a rounding saturates: that of the largest number, or under `Rounding.GUARD_HALF_UP` the
-    all-ones fraction of the last but one exponent field.
+    """The code at which a rounding saturates: the largest number, or under `Rounding.GUARD_HALF_UP` the all-ones
+    fraction of the last but one exponent field.
     """
     if rounding is Rounding.GUARD_HALF_UP and element.kind is Kind.FLOAT:
         return element.inf_field - 1
@@ -56,8 +56,8 @@ def encode_magnitudes(
 def _nearest_even(
     y: np.ndarray, element: FloatFormat, buffers: ScratchBuffers, codes: np.ndarray, with_error: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Write codes to nearest, ties to even. With ``with_error`` the result is what was cut off (negative: added) and
-    the step, both (n,) float32; without, the two arrays hold nothing of use.
+    """Write codes to nearest, ties to even. With ``with_error`` the result is the part cut off (negative: added) and
+    the step, both (n,) float32; otherwise the contents of the two arrays are undefined.
 
     Let E be the exponent of y, at least emin. The sum y + 2**(E + 23 - man_bits) holds q = round(y / step) in its low
     bits. The code is q + ((E - emin) << man_bits): the hidden bit of q adds the missing one to the exponent field, and
@@ -104,7 +104,7 @@ def _ties_toward_zero(error: np.ndarray, step: np.ndarray, codes: np.ndarray, ra
 
 
 def _toward_zero(error: np.ndarray, step: np.ndarray, codes: np.ndarray, random: RandomBits | None) -> None:
-    """Toward zero: codes that were rounded up become one smaller; with random bits, one larger where these carry."""
+    """Toward zero: codes that were rounded up become one smaller. A carry of random bits makes them one larger."""
     went_up = error < 0
     np.subtract(codes, went_up, out=codes)
     if random is not None:
@@ -120,16 +120,16 @@ CORRECTIONS = {
     Rounding.SR: _toward_zero,
     Rounding.RNZ: _ties_toward_zero,
 }
-"""How each rounding corrects codes to nearest even, given the rounding error and the step. `Rounding.GUARD_HALF_UP` is
-no such correction.
+"""Corrections of codes to nearest even, from the rounding error and the step. `Rounding.GUARD_HALF_UP` is a function of
+its own.
 """
 
 
 def carries(part: np.ndarray, random: RandomBits) -> np.ndarray:
-    """Whether random bits that are added below the last place carry into it.
+    """Mask of the random bits that carry into the last place.
 
-    ``part``, the part of a step that was cut off, is overwritten: it is cut to as many bits as there are random ones,
-    because only then is the sum exact in float32.
+    ``part``, the part of a step that was cut off, is overwritten. It is cut to the width of the random bits, which
+    makes the sum exact in float32.
     """
     whole = np.float32(1 << random.width)
     np.floor(np.multiply(part, whole, out=part), out=part)

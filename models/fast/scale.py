@@ -12,7 +12,7 @@ from ..arrays.source import FRACTION
 
 POWERS = np.ldexp(np.float32(1), E8M0.bias - np.arange(E8M0.max_code + 1))
 RECIPROCALS = np.append(POWERS, np.float32(np.nan)).astype(np.float32)
-"""2**-X of every scale byte, exactly; that of 2**127 is subnormal."""
+"""2**-X of every scale byte, exactly; 2**-127 is subnormal."""
 
 
 def scale_bytes(amax: np.ndarray, numerics: Encode) -> np.ndarray:
@@ -51,8 +51,8 @@ def _midmax(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
 
 def _holding(amax: np.ndarray, element: NumberFormat, largest: Fraction) -> np.ndarray:
     """The smallest byte with a <= largest * 2**X, where ``largest`` is in the top binade of the element."""
-    # it is in units of the last place of a: in its own binade, and at exponent -127, where FP32 subnormals are; they
-    # need more than the smallest scale only where it is below 2
+    # both limits are in units of the last place of a: in its own binade, and at exponent -127 of FP32 subnormals, which
+    # need more than the smallest scale only if ``largest`` is below 2
     in_binade = (largest / Fraction(2) ** element.emax - 1) * 2**23
     at_bottom = largest * 2**22
     assert in_binade.denominator == at_bottom.denominator == 1
@@ -62,7 +62,7 @@ def _holding(amax: np.ndarray, element: NumberFormat, largest: Fraction) -> np.n
 
 
 def _product(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
-    """Patterns of a / destmax by a reciprocal: float32 multiplication rounds as the rules demand."""
+    """Patterns of a / destmax by a reciprocal: float32 multiplication has the rounding of the rules."""
     return (amax.view(np.float32) * (np.float32(1) / np.float32(element.max_value))).view(np.uint32)
 
 
@@ -84,8 +84,8 @@ def _even1(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
 
 
 def _round_log2(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
-    # the byte is the number of squares destmax**2 * 2**(2 * byte - 255) that the square of a reaches: both squares are
-    # numbers of float64, of at most 48 bits
+    # the byte is the number of squares destmax**2 * 2**(2 * byte - 255) up to the square of a; float64 contains all of
+    # these squares, which have at most 48 bits
     halfway = np.ldexp(float(element.max_value) ** 2, 2 * np.arange(1, E8M0.max_code + 1) - 2 * E8M0.bias - 1)
     return np.searchsorted(halfway, np.square(amax.view(np.float32), dtype=np.float64)).astype(np.int32)
 

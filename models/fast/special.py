@@ -20,8 +20,8 @@ def special_blocks(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scales (n,) uint8 and codes (n, block_size) of blocks with NaN or Inf.
 
-    ``scales`` and ``codes`` are those of the same blocks with zeros in place of NaN and Inf; ``magnitudes`` and
-    ``bits`` are the patterns without and with sign, (n, block_size) uint32. ``codes`` may be overwritten.
+    ``scales`` and ``codes`` belong to the same blocks with zeros in place of NaN and Inf; ``magnitudes`` and ``bits``
+    are the patterns without and with sign, (n, block_size) uint32. ``codes`` may be overwritten.
     """
     return SPECIALS[numerics.specials](magnitudes, bits, scales, codes, numerics, random)
 
@@ -48,7 +48,7 @@ def _inf_scale(
     random: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     element, scale = numerics.block.element, numerics.block.scale
-    is_nan = magnitudes.max(axis=1) > INFINITY  # patterns of NaN are above that of Inf
+    is_nan = magnitudes.max(axis=1) > INFINITY  # NaN patterns are above Inf
     inf, nan = signal_codes(element)
     codes[...] = np.where(is_nan, np.uint32(nan), np.uint32(inf))[:, None]
     give_signs(codes, bits, element)
@@ -87,7 +87,7 @@ def _drop(
     where = magnitudes >= INFINITY
     exponent = float(E8M0.bias) - np.repeat(scales, where.sum(axis=1))
     significand = 1 + (magnitudes[where] & FRACTION) * 2.0**-23
-    # they are beyond float32: scaled in double precision, which is exact, and limited to a value beyond the format
+    # beyond float32: scale exactly in double precision, and limit to a value beyond the format
     y = np.ldexp(significand, (exponent + 128).astype(np.int32))
     y = np.minimum(y, 2.0 ** (numerics.block.element.emax + 2)).astype(np.float32)
     new = np.empty(y.size, codes.dtype)

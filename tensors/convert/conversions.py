@@ -11,7 +11,9 @@ import numpy as np
 
 from ...models import dequantize, pack
 from ...models.arrays.layout_parts import Box, boxes, stored_boxes, stored_shapes, units
-from ...models.arrays.packing import check_fit, stored_dtype, stored_tensor_scale
+from ...models.arrays.packing import check_fit
+from ...models.arrays.stored_bytes import stored_dtype
+from ...models.arrays.tensor_scales import stored_tensor_scale
 from ...spec import layout_named
 from ...spec.layouts.catalogue import Layout
 from ...spec.layouts.scaled import AnyLayout, layouts_of

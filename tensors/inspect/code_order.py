@@ -13,8 +13,8 @@ from itertools import islice
 
 import numpy as np
 
-from ...models.arrays.packing import PACKINGS
 from ...models.arrays.source import widen
+from ...models.arrays.stored_bytes import PACKINGS
 from ...spec.layouts.catalogue import PACKED_BITS, Packing
 from ..containers.contents import CONVERTED, Stored
 from .judging import Judged, Kind, Suspicion

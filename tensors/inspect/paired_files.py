@@ -12,8 +12,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...models import tensor_amax
-from ...models.arrays.packing import read_tensor_scale
 from ...models.arrays.source import FORMATS
+from ...models.arrays.tensor_scales import read_tensor_scale
 from ...spec import BlockFormat, Convention, Encode, FloatFormat, Nvfp4Encode, Order, encoding
 from ...spec.catalogue import excerpt
 from ...spec.formats.names import block_format

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ...models.arrays.codes import code_values
-from ...models.arrays.packing import unswizzled
+from ...models.arrays.stored_bytes import unswizzled
 from ...spec import E4M3, E8M0
 from ...spec.formats.number import E2M1
 from ...spec.layouts.catalogue import Packing, ScaleByte, ScaleOrder

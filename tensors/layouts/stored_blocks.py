@@ -11,7 +11,7 @@ import numpy as np
 
 from ...models import BlockArray, unpack
 from ...models.arrays.codes import code_values
-from ...models.arrays.packing import stored_dtype
+from ...models.arrays.stored_bytes import stored_dtype
 from ...spec.layouts.catalogue import Layout, Part, ScaleOrder
 from ..containers.contents import Stored
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from ...models.arrays.packing import stored_dtype
+from ...models.arrays.stored_bytes import stored_dtype
 from ...spec.layouts.catalogue import Layout, ScaleOrder
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout, Tile, fitting_tiles, grain_of
 from ..containers.contents import Stored

@@ -44,9 +44,9 @@ from mxcast.spec import (
 from mxcast.spec.layouts.catalogue import Packing, ScaleByte, ScaleOrder
 
 TABLES = {
-    Packing: {"models.arrays.packing": "PACKINGS", "spec.layouts.catalogue": "PACKED_BITS"},
-    ScaleByte: {"models.arrays.packing": "SCALE_BYTES"},
-    ScaleOrder: {"models.arrays.packing": "ORDERS"},
+    Packing: {"models.arrays.stored_bytes": "PACKINGS", "spec.layouts.catalogue": "PACKED_BITS"},
+    ScaleByte: {"models.arrays.stored_bytes": "SCALE_BYTES"},
+    ScaleOrder: {"models.arrays.stored_bytes": "ORDERS"},
     ScaleRule: {
         "models.exact.encode": "SCALE_RULES",
         "models.fast.scale": "SCALE_RULES",

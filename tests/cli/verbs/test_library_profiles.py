@@ -123,7 +123,7 @@ def test_a_library_without_a_profile(layout, suffix, source, tmp_path, fails, pa
         passes(*arguments, "--profile", profile)
     passes("quantize", source, tmp_path / "te.safetensors", "-f", "nvfp4", "--profile", "nvfp4_te")
     again = fails(2, "convert", tmp_path / "te.safetensors", tmp_path / f"b{suffix}", "--layout", layout)
-    assert "quantize the numbers, dequantized first if need be, with a profile that has this convention" in again
+    assert "quantize the (dequantized) numbers with a profile of this convention" in again
 
 
 def test_what_is_refused_says_no_profile(source, tmp_path, fails):

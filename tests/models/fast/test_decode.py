@@ -113,14 +113,14 @@ BEYOND = FloatFormat(name="beyond", exp_bits=9, man_bits=2, bias=255, specials="
 @pytest.mark.parametrize(
     "block, sentence",
     [
-        ("mx9", "mx9 has a field for each sub-block, which dequantize does not take yet"),
+        ("mx9", "mx9 has a field for each sub-block, which dequantize does not support yet"),
         (
             dataclasses.replace(wide(), shape=(2, 2)),
             "wide has blocks of shape (2, 2): dequantize takes blocks along one axis",
         ),
         (wide(scale=TF32), "a table of values is for codes of at most 16 bits, not for tf32"),
         (wide(BEYOND), "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, unlike beyond"),
-        (wide(BEYOND, UE4M3), "beyond has values that float32 does not have"),
+        (wide(BEYOND, UE4M3), "beyond has values outside float32"),
     ],
 )
 def test_what_cannot_be_decoded_yet(block, sentence):
@@ -142,7 +142,7 @@ def test_what_is_no_block_format(block):
 @pytest.mark.parametrize("length", [np.uint8(200), np.int8(-1)])
 def test_a_length_of_a_narrow_type(length):
     q = quantize(np.ones(480, np.float32), "e4m3")
-    with pytest.raises(ValueError, match="length must be that of the axis"):
+    with pytest.raises(ValueError, match="length must be the length of the axis"):
         dequantize(BlockArray(scales=q.scales, codes=q.codes, block=q.block, length=length))
 
 

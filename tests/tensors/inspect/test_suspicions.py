@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mxcast.models import BlockArray, quantize, quantize_nvfp4
-from mxcast.models.arrays.packing import swizzled, unswizzled
+from mxcast.models.arrays.stored_bytes import swizzled, unswizzled
 from mxcast.spec import E4M3, E8M0, LAYOUTS
 from mxcast.spec.layouts.catalogue import Layout, Packing, ScaleByte, ScaleOrder
 from mxcast.tensors.inspect.inspection import inspect_file
