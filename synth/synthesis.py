@@ -136,7 +136,7 @@ def synth(
         asked: AnyFields = {**fields, "target": chosen.optimized_as}
         config = configuration(op, config, profile, **asked)
     elif fields or profile is not None:
-        raise TypeError(f"a {type(config).__name__} is complete: profile and fields cannot be given beside it")
+        raise TypeError(f"a {type(config).__name__} is complete: leave out profile and fields")
     text = modules_of(config)
     modules = {
         name: f"{TOP}_{module}"

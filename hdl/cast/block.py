@@ -1,4 +1,4 @@
-"""Casts of one number, or of several side by side."""
+"""The component of a cast: one number, or several in parallel."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .number import NumberCast
 
 
 class Caster(Pipeline[CastConfig]):
-    """Cast the numbers of a word, each by itself; combinational, unless ``registered_after`` names stage boundaries, at
-    which there are registers then, with the handshake of `BlockConverter`.
+    """Cast each number of a word. It is combinational without registers, and has the handshake of `BlockConverter` with
+    registers.
 
     Parameters
     ----------
@@ -25,12 +25,12 @@ class Caster(Pipeline[CastConfig]):
     Raises
     ------
     TypeError, ValueError
-        those of `hdl.cast_config`
+        as `hdl.cast_config`
 
     Ports
     -----
     x, p : in, the numbers of a cast, or the codes of the way back, element 0 in the low bits
-    random : in, ``random_bits`` for each number, those of element 0 in the low bits; under stochastic rounding
+    random : in, ``random_bits`` for each number, element 0 in the low bits; under stochastic rounding
     p, y : out, the codes of a cast, or the numbers of the way back, element 0 in the low bits
     i_valid, o_ready : in; with registers
     i_ready, o_valid : out; with registers
@@ -56,7 +56,7 @@ class Caster(Pipeline[CastConfig]):
             m.d.comb += lane.x.eq(now.control[entering.name].word_select(number, entering.bits))
             if rules.random_bits:
                 m.d.comb += lane.random.eq(now.random.word_select(number, rules.random_bits))
-        for boundary in self.config.number_stages:  # the lanes have what they need
+        for boundary in self.config.number_stages:  # the lanes have their own registers
             now = now.crossed(boundary, control=())
         now = now.crossed("output", control=(), **{f"result_{number}": lane.y for number, lane in enumerate(lanes)})
         for number, result in enumerate(now.values.values()):

@@ -1,10 +1,10 @@
-"""One lane of a cast: a number of one floating-point format, rounded to another."""
+"""A lane of a cast: a number of one floating-point format, rounded to another format."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
@@ -24,6 +24,8 @@ from ...spec import (
 from ..config.cast import CastConfig
 from ..primitives.register import Stage, enable_port
 from ..primitives.rounding import ROUNDINGS as SHARED
+from ..primitives.rounding import bits_below
+from ..primitives.shape import signed_range
 
 ROUNDINGS: dict[CastRounding, Callable[..., Value | int]] = {
     CastRounding.RNE: SHARED[Rounding.RNE],
@@ -33,7 +35,7 @@ ROUNDINGS: dict[CastRounding, Callable[..., Value | int]] = {
     CastRounding.RP: lambda last, below, sticky, random: below | sticky,
     CastRounding.SR: SHARED[Rounding.SR],
 }
-"""Does a truncated magnitude go one up? Arguments are those of `rounding.rounds_up`."""
+"""Is a truncated magnitude increased by one? The arguments are as in `rounding.rounds_up`."""
 
 OVERFLOWS: dict[CastOverflow, Callable[[Cast], tuple[int | None, int | None]]] = {
     CastOverflow.SATURATE: lambda rules: (rules.destination.max_code, rules.destination.max_code),
@@ -43,7 +45,7 @@ OVERFLOWS: dict[CastOverflow, Callable[[Cast], tuple[int | None, int | None]]] =
         rules.destination.inf_code,
     ),
 }
-"""The magnitudes of numbers beyond the largest one, and of Inf; None is NaN."""
+"""The results for numbers above the largest one, and for Inf; None is NaN."""
 
 ZEROS: dict[EncodedZero, Callable[[Value, Value, Value], Value]] = {
     EncodedZero.SIGNED: lambda sign, was_zero, is_zero: sign,
@@ -51,27 +53,27 @@ ZEROS: dict[EncodedZero, Callable[[Value, Value, Value], Value]] = {
     EncodedZero.TAKEN_POSITIVE: lambda sign, was_zero, is_zero: sign & ~was_zero,
     EncodedZero.TAKEN_NEGATIVE: lambda sign, was_zero, is_zero: sign | was_zero,
 }
-"""The sign of a result, of the sign of the source, and whether it was zero or the result is."""
+"""The sign of a result, from the sign of the source and whether source and result are zero."""
 
 NEGATIVES: dict[CastNegative, bool] = {CastNegative.MAGNITUDE: False, CastNegative.NAN: True}
-"""Is a number with a sign NaN in a format without one?"""
+"""Does a negative number become NaN in a format without a sign?"""
 
 UNDERFLOWS: dict[CastUnderflow, Callable[[Value, Value], Value | int]] = {
     CastUnderflow.SMALLEST: lambda gone, is_zero: 0,
     CastUnderflow.NAN_ZERO: lambda gone, is_zero: is_zero,
     CastUnderflow.NAN: lambda gone, is_zero: gone,
 }
-"""Is a number that is below the smallest one, or zero, NaN in a format without a zero?"""
+"""Does a number become NaN in a format without zero, if it is zero or below the smallest number?"""
 
 SUBSTITUTES: dict[NanSubstitute, Callable[[Value, FloatFormat], Value]] = {
     NanSubstitute.LARGEST: lambda sign, to: Const(to.max_code, to.bits),
     NanSubstitute.ZERO: lambda sign, to: Cat(Const(0, to.bits - 1), ~sign),
 }
-"""The code that stands for NaN in a format that has none."""
+"""The code that replaces NaN in a format without NaN."""
 
 
 def _quiet(to: FloatFormat) -> int:
-    """NaN of the first fraction bit alone; of a format with one NaN, that one."""
+    """The NaN with the first fraction bit alone, or the only NaN of a format."""
     return to.magnitude_mask if to.inf_code is None else to.inf_code | 1 << (to.man_bits - 1)
 
 
@@ -96,43 +98,32 @@ NANS: dict[CastNan, Callable[[Value, Value | None, Value, FloatFormat], Value]] 
     CastNan.NEGATIVE: lambda sign, fraction, is_nan, to: Const((1 << to.bits) - 1, to.bits),
     CastNan.PAYLOAD: _payload,
 }
-"""The code of NaN, of the sign of the source, its fraction, and whether it is NaN."""
+"""The code of NaN, from the sign of the source, its fraction, and whether it is NaN."""
 
 
 class _Limits:
-    """Which exponent fields results would have that had no limits, and how far a subnormal source matters."""
+    """The exponent fields of results without limits, and the leading zeros of subnormal sources that matter."""
 
     def __init__(self, rules: Cast) -> None:
         source, to = rules.source, rules.destination
         self.offset = to.bias - source.bias
-        room = _bits_below(rules) if to.subnormals else rules.underflow is CastUnderflow.NAN
+        room = bits_below(rules) if to.subnormals else rules.underflow is CastUnderflow.NAN
         matters = to.lowest_exponent - room
         self.zeros = min(max(source.emin - matters, 0), source.man_bits) if source.subnormals else 0
         self.least = self.offset + source.subnormals - self.zeros
         self.most = (source.max_code >> source.man_bits) + self.offset
-        self.exponent = _shape(min(self.least, self.offset), self.most + 1)
-
-
-def _bits_below(rules: Cast) -> int:
-    """How many bits below the last place a rounding looks at, besides the OR of everything below them."""
-    return max(rules.random_bits, 1)
-
-
-def _shape(low: int, high: int) -> Shape:
-    """That of signed numbers from one to the other."""
-    return signed(max(low.bit_length(), (~low).bit_length(), high.bit_length()) + 1)
+        self.exponent = signed_range(min(self.least, self.offset), self.most + 1)
 
 
 class NumberCast(wiring.Component):
-    """A number of the source to one of the destination; combinational, unless registers are asked for between its
-    steps.
+    """Convert a number of the source to a number of the destination; combinational without registers inside.
 
     Ports
     -----
     x : in, the number
     random : in, random bits; under stochastic rounding
     y : out, the result
-    enable : in, whether registers take what comes
+    enable : in, enable of the registers inside
     """
 
     def __init__(self, config: CastConfig) -> None:
@@ -170,7 +161,7 @@ class NumberCast(wiring.Component):
         below = len(cut) - 1 - to.man_bits  # the leading one is not part of a code
         code = Cat(now.significand[below:-1], now.exponent)
         sticky = 0 if rules.random_bits else now.significand[0]
-        bits = now.significand[below - _bits_below(rules) : below]
+        bits = now.significand[below - bits_below(rules) : below]
         up = ROUNDINGS[rules.rounding](code[0], bits, sticky, now.random if rules.random_bits else None)
         number = Signal(signed(len(code)))
         m.d.comb += number.eq(code.as_signed() + up)
@@ -187,7 +178,7 @@ class NumberCast(wiring.Component):
 
 
 def _read(source: FloatFormat, x: Value) -> tuple[Value, Value, Value, dict[str, Value]]:
-    """Sign, exponent field and fraction of a number, and what it is that is no ordinary number."""
+    """Sign, exponent field and fraction of a number, and flags for zero, Inf and NaN."""
     magnitude = x[: source.bits - source.signed]
     fraction, field = magnitude[: source.man_bits], magnitude[source.man_bits :]
     kinds: dict[str, Value] = {"is_zero": ~magnitude.any()} if source.subnormals else {}
@@ -201,8 +192,8 @@ def _read(source: FloatFormat, x: Value) -> tuple[Value, Value, Value, dict[str,
 
 
 def _normalised(field: Value, fraction: Value, source: FloatFormat, most: int) -> tuple[Value | int, Value, Value]:
-    """How many zeros stand before the leading one of a subnormal number, at most one less than ``most``, the fraction
-    behind that one, and whether there is none in so many places. A normal number is as it is.
+    """The leading zeros of a subnormal number (below ``most``), the fraction after its leading one, and whether the
+    first ``most`` bits are zero. A normal number is not changed.
     """
     if not source.subnormals:
         return 0, fraction, Const(0, 1)
@@ -220,10 +211,10 @@ def _normalised(field: Value, fraction: Value, source: FloatFormat, most: int) -
 
 
 def _cut(fraction: Value, rules: Cast) -> Value:
-    """The significand at the places of the destination and those below that the rounding looks at. Its lowest bit is
-    the OR of what is below them, which no rounding with random bits looks at.
+    """The significand, cut to the places of the destination and the bits below that the rounding uses. Without random
+    bits, the OR of everything below is added as the lowest bit.
     """
-    rest = len(fraction) - rules.destination.man_bits - _bits_below(rules)
+    rest = len(fraction) - rules.destination.man_bits - bits_below(rules)
     sticky = [] if rules.random_bits else [fraction[: max(rest, 0)].any()]
     return Cat(*sticky, Const(0, max(-rest, 0)), fraction[max(rest, 0) :], Const(1, 1))
 
@@ -231,12 +222,12 @@ def _cut(fraction: Value, rules: Cast) -> Value:
 def _aligned(m: Module, now: Stage, rules: Cast, limits: _Limits) -> tuple[Value, Value, Value]:
     """Exponent field and significand of a result that may be subnormal, and whether nothing is left of it.
 
-    A subnormal one moves down, by one place more than its exponent is below that of the smallest normal number.
+    A subnormal significand is shifted down by 1 - exponent field.
     """
     exponent, significand = now.exponent.as_signed(), now.significand
     if limits.least > 0:
         return exponent, significand, Const(0, 1)
-    depth = min(1 - limits.least, rules.destination.man_bits + _bits_below(rules))
+    depth = min(1 - limits.least, rules.destination.man_bits + bits_below(rules))
     is_small = Signal()
     amount = Signal(range(depth + 1))
     m.d.comb += [is_small.eq(exponent[-1] | ~exponent.any()), amount.eq(Mux(is_small, 1 - exponent, 0))]
@@ -248,7 +239,7 @@ def _aligned(m: Module, now: Stage, rules: Cast, limits: _Limits) -> tuple[Value
 
 
 def _down(significand: Value, places: int, rules: Cast) -> Value:
-    """A significand so many places down, its lowest bit still the OR of what is below it."""
+    """A significand shifted down by ``places``. Its lowest bit remains the OR of everything below."""
     size = len(significand)
     places = min(places, size)
     if rules.random_bits:
@@ -257,7 +248,7 @@ def _down(significand: Value, places: int, rules: Cast) -> Value:
 
 
 def _result(is_over: Value, now: Stage, rules: Cast) -> Value:
-    """The result, of a rounded magnitude and of what is known of the number."""
+    """The result, from the rounded magnitude and the flags of the number."""
     to, none = rules.destination, Const(0, 1)
     is_nan, is_inf, is_zero = (now.values.get(name, none) for name in ("is_nan", "is_inf", "is_zero"))
     of_over, of_inf = OVERFLOWS[rules.overflow](rules)
@@ -277,7 +268,7 @@ def _result(is_over: Value, now: Stage, rules: Cast) -> Value:
         nan = NANS[rules.nan](now.sign, now.values.get("payload"), is_nan, to)
     smallest = ~is_zero if rules.rounding is CastRounding.RP and to.subnormals else 0
     magnitude: Value = Mux(now.is_gone, smallest, now.number[: to.bits - to.signed])
-    for which, limit in cases:  # of both the last one holds
+    for which, limit in cases:  # the last one wins
         magnitude = Mux(which, limit or 0, magnitude)
     magnitude = magnitude[: to.bits - to.signed]
     sign = ZEROS[rules.zero](now.sign, is_zero, ~magnitude.any())

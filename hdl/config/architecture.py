@@ -1,4 +1,4 @@
-"""Micro-architectures: named alternatives that give the same bits, and what each can make."""
+"""Micro-architectures: named alternatives that give the same bits, and the rules that each supports."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from ..encode.threshold import OFFSETS
 
 
 class AmaxKey(Rule):
-    """What the comparator tree compares."""
+    """The bits that the comparator tree compares."""
 
     REDUCED = "reduced", "the exponent, and one flag bit where the scale rule or the specials need the fraction"
     MAGNITUDE = "magnitude", "the whole magnitude, as in the FPGA paper; reduced after the tree"
 
 
 class Amax(Rule):
-    """How the largest key of a block is found."""
+    """The search for the largest key of a block."""
 
     COMPARE = "compare", "a tree of two-input comparators, five levels for 32 numbers, as in the FPGA paper"
     RADIX4 = "radix4", "a tree of nodes that compare four numbers, each with each: half the levels"
@@ -50,7 +50,7 @@ class Amax(Rule):
 
 
 class Quantizer(Rule):
-    """How an element is quantized."""
+    """The method of an element quantizer."""
 
     SHIFT = "shift", "align the fraction by a shifter, then round and saturate: any numerics"
     TABLE = (
@@ -63,18 +63,18 @@ class Quantizer(Rule):
 
 
 class Structure(Rule):
-    """What synthesis may take apart."""
+    """The modules that synthesis may dissolve."""
 
     FLAT = "flat", "everything: functions may be merged across all borders"
     KEPT = "kept", "functions of the size of a LUT6 are modules with keep_hierarchy, so that each stays one LUT"
 
 
 class Lane(Rule):
-    """How a lane of a decoder makes its number."""
+    """The method of a lane of a decoder."""
 
     SHIFT = "shift", "add the exponents, shift what is subnormal, then round: any rules"
     TABLES = (
-        "tables",  # not "table": the keys of `SUPPORTS` are told apart by their names
+        "tables",  # not "table", because the keys of `SUPPORTS` must have different names
         (
             "functions of a few bits, found from what is right for every scale byte and element code: elements of one "
             "to three fraction bits whose results are not rounded, in FP32 and BF16"
@@ -83,7 +83,7 @@ class Lane(Rule):
 
 
 class Nvfp4Form(Rule):
-    """How elements are found under two levels of scales."""
+    """The method of the lanes of an NVFP4 encoder."""
 
     PRODUCT = "product", "a binary32 multiplier in every lane, then the rounding to the element"
     THRESHOLDS = (
@@ -130,14 +130,15 @@ class DecoderArchitectureFields(LayoutFields, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Architecture:
-    """How the bits are made. Never changes a bit, and never reaches the models."""
+    """The structure of hardware. It never changes a bit, and the models never see it."""
 
     registered_after: tuple[str, ...] = ()
-    """After which steps there are registers (`boundaries.stages`): names, or one text with commas. A `HardwareConfig`
-    puts them in order. None: hardware without a clock."""
+    """Stage boundaries with registers (`HardwareConfig.stages`): names, or one text with commas. A `HardwareConfig`
+    sorts them. Hardware without registers has no clock.
+    """
     layout: str = ""
-    """The dialect of `spec.LAYOUTS` as which blocks stand in the ports; none: element 0 in the low bits, and the scale
-    apart."""
+    """The layout of blocks at the ports, a dialect of `spec.LAYOUTS`. By default element 0 is in the low bits, and the
+    scale has a port of its own."""
 
     def __post_init__(self) -> None:
         if self.layout != "":
@@ -151,21 +152,21 @@ class Architecture:
 
     @classmethod
     def from_dict(cls, choices: Mapping[str, Any]) -> Self:
-        """The choices that `to_dict` wrote. Raises ValueError and TypeError for what it cannot have written."""
+        """The choices that `to_dict` wrote. Raises ValueError and TypeError for anything else."""
         known = [field.name for field in dataclasses.fields(cls)]
         if unknown := [name for name in choices if name not in known]:
             raise ValueError(unknown_name("field of microarchitecture", unknown[0], known))
         return cls(**choices)
 
     def to_dict(self) -> dict[str, object]:
-        """The choices by name, those that are not the first ones."""
+        """The choices by name, without defaults."""
         registered = {"registered_after": list(self.registered_after)} if self.registered_after else {}
         return registered | ({"layout": self.layout} if self.layout else {})
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecoderArchitecture(Architecture):
-    """That of a decoder."""
+    """The micro-architecture of a decoder."""
 
     lane: Lane = Lane.SHIFT
     structure: Structure = Structure.FLAT
@@ -176,7 +177,7 @@ class DecoderArchitecture(Architecture):
         super().__post_init__()
 
     def to_dict(self) -> dict[str, object]:
-        """What differs from the first choices, which are older than the others."""
+        """The choices that differ from the first ones, which older versions do not mention."""
         first = DecoderArchitecture()
         chosen: dict[str, object] = {
             name: str(getattr(self, name)) for name in DECODER_CHOICES if getattr(self, name) != getattr(first, name)
@@ -186,22 +187,22 @@ class DecoderArchitecture(Architecture):
 
 @dataclass(frozen=True, kw_only=True)
 class CastArchitecture(Architecture):
-    """That of a cast, which has one form."""
+    """The micro-architecture of a cast, which has one form."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Nvfp4DecoderArchitecture(Architecture):
-    """That of a decoder under two levels of scales, which has one form."""
+    """The micro-architecture of an NVFP4 decoder, which has one form."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HadamardArchitecture(Architecture):
-    """That of a Hadamard transform, which has one form."""
+    """The micro-architecture of a Hadamard transform, which has one form."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Nvfp4Architecture(Architecture):
-    """That of an encoder under two levels of scales."""
+    """The micro-architecture of an NVFP4 encoder."""
 
     form: Nvfp4Form = Nvfp4Form.THRESHOLDS
 
@@ -215,7 +216,7 @@ class Nvfp4Architecture(Architecture):
 
 @dataclass(frozen=True, kw_only=True)
 class Microarchitecture(Architecture):
-    """That of an encoder."""
+    """The micro-architecture of an encoder."""
 
     amax_key: AmaxKey = AmaxKey.REDUCED
     amax: Amax = Amax.COMPARE
@@ -232,7 +233,7 @@ class Microarchitecture(Architecture):
         super().__post_init__()
 
     def to_dict(self) -> dict[str, object]:
-        """What differs from the first choices, which are older than the others, and the key always."""
+        """The choices that differ from the first ones, which older versions do not mention, and always the key."""
         first = {f.name: f.default for f in dataclasses.fields(self)}
         chosen = {
             name: str(getattr(self, name))
@@ -248,7 +249,7 @@ def _tables(modes: tuple[Encode, ...]) -> bool:
     offset = OFFSETS[numerics.scale_rule](element)
     if len(modes) > 1 or numerics.random_bits:
         return False
-    # under rnz all bits of a fraction decide whether it carries into the exponent
+    # under rnz every bit of a fraction decides whether it carries into the exponent
     if numerics.rounding is Rounding.RNZ and element.kind is Kind.FLOAT:
         return False
     if numerics.rounding is Rounding.GUARD_HALF_UP and numerics.specials is Specials.TE:  # two different largest codes
@@ -293,12 +294,12 @@ SUPPORTS: dict[Rule, tuple[Callable[[tuple[Any, ...]], bool], str]] = {
         "without random bits and run-time modes; floating-point formats not under the rounding rnz",
     ),
 }
-"""What an implementation can make: of the numerics of all modes, and in words. Those without an entry make everything,
-and stand in where another cannot."""
+"""The rules that an implementation supports: a function of all modes, and the same in words. Implementations without an
+entry support all rules, and replace one that does not support the rules."""
 
 
 def supports(choice: Rule, modes: tuple[Encode, ...] | tuple[Decode, ...]) -> bool:
-    """Can this implementation make a converter of these modes?"""
+    """Does this implementation support these modes?"""
     return choice not in SUPPORTS or SUPPORTS[choice][0](modes)
 
 
@@ -306,7 +307,7 @@ CHOICES: dict[str, type[Rule]] = {"amax_key": AmaxKey, "amax": Amax, "quantizer"
 """Fields of `Microarchitecture` that are enumerations."""
 
 DECODER_CHOICES: dict[str, type[Rule]] = {"lane": Lane, "structure": Structure}
-"""Those of `DecoderArchitecture`."""
+"""Fields of `DecoderArchitecture` that are enumerations."""
 
 NVFP4_CHOICES: dict[str, type[Rule]] = {"form": Nvfp4Form}
-"""Those of `Nvfp4Architecture`."""
+"""Fields of `Nvfp4Architecture` that are enumerations."""

@@ -56,8 +56,7 @@ class CastConfig(HardwareConfig[Cast]):
             for port in rules.ports
             if port.format
         }
-        random = f"{rules.random_bits} random bits for each number, those of element 0 in the low bits"
-        return {**words, "random": random}
+        return {**words, "random": self.random_words("number")}
 
     @property
     def is_usual(self) -> bool:

@@ -1,4 +1,4 @@
-"""How the command line means a configuration: what reports print so that anybody can repeat them."""
+"""The command line of a configuration, which reports print so that they can be repeated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .hardware import HardwareConfig
 
 
 def option_of(operation: Operation) -> str:
-    """The name that ``--op`` has for an operation.
+    """The name of an operation for ``--op``.
 
     >>> from mxcast.spec import nvfp4_encoding
     >>> option_of(nvfp4_encoding("nvfp4"))
@@ -22,9 +22,10 @@ def option_of(operation: Operation) -> str:
 
 
 def command_line(config: HardwareConfig | Operation, target: str | None = None) -> str:
-    """The arguments by which the command line means this configuration: the profile from which it departs least, and
-    its departures. For rules alone nothing is said of the hardware. Where a ``target`` is given beside them, they say
-    how the hardware departs from what is best for it.
+    """The arguments of the command line for this configuration: the nearest profile, and the differences from it.
+
+    For an operation the hardware is left out. With a ``target``, the arguments say how the hardware differs from the
+    best one for this target.
 
     >>> from mxcast.hdl import cast_config, converter_config, decoder_config
     >>> command_line(converter_config("e4m3,e5m2", rounding="rtz"))
@@ -60,7 +61,7 @@ def _command(modes: Sequence[Operation], own: str | None, hardware: dict[str, st
 
 
 def _usual(operation: Operation, profile: str) -> dict[str, object]:
-    """The fields that need not be said beside a format and a profile; none where the profile has no such cast."""
+    """The fields that format and profile imply; empty if the profile has no such operation."""
     found = like(operation, profile)
     if found is None:
         return {}

@@ -61,7 +61,7 @@ class DecoderConfig(HardwareConfig[Decode]):
             "p": f"{block.block_size} {block.element.name} codes of {block.element.bits} bits, "
             "element 0 in the low bits",
             "scale": f"shared scale, one byte: {rules.scale_reading}",
-            "random": f"{rules.random_bits} random bits for each element, those of element 0 in the low bits",
+            "random": self.random_words(),
             "y": f"{block.block_size} {rules.destination.name} numbers, element 0 in the low bits",
         }
 

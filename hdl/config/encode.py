@@ -115,7 +115,7 @@ class ConverterConfig(HardwareConfig[Encode]):
             "mode": "; ".join(
                 f"{number}: {mode.block.element.name} {mode.scale_rule}" for number, mode in enumerate(self.modes)
             ),
-            "random": f"{rules.random_bits} random bits for each element, those of element 0 in the low bits",
+            "random": self.random_words(),
             "scale": f"shared scale, {block.scale.name} (byte = exponent + {block.scale.bias})",
             "p": f"{block.block_size} {elements} codes of {block.element.bits} bits, element 0 in the low bits",
         }

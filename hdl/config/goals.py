@@ -1,4 +1,4 @@
-"""Which micro-architecture is best for what: measured on each target (records/sweeps/architectures.json)."""
+"""The best micro-architecture for each target and goal, as measured (records/sweeps/architectures.json)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from .architecture import (
 )
 
 GENERIC = "generic"
-"""The target of a converter that may be built for any."""
+"""The target of a converter for unknown hardware."""
 
 
 class Goal(Rule):
-    """What a micro-architecture is chosen for."""
+    """The aim of a micro-architecture."""
 
     AREA = "area", "the fewest LUTs, or the smallest area of gates"
     SPEED = "speed", "the shortest critical path"
@@ -61,7 +61,7 @@ BEST: dict[str, dict[Goal, Choices]] = {
         Goal.BALANCED: {"amax": Amax.MSB_FIRST},
     },
 }
-"""For each target and goal what differs from the first choices. `bench/goals.py` says how they were chosen."""
+"""For each target and goal, the choices that differ from the first ones. `bench/goals.py` says how they were chosen."""
 
 SHIFTED: Choices = {}
 TABLES: Choices = {"lane": Lane.TABLES}
@@ -86,16 +86,16 @@ BEST_DECODERS: dict[str, dict[Goal, tuple[Choices, Choices, Choices]]] = {
         Goal.BALANCED: (SHIFTED, TABLES, TABLES),
     },
 }
-"""The same of decoders, for elements of one, two and three fraction bits (records/sweeps/decoders.json). All others are
-shifted, and those that may be built for any target, so that their Verilog is as it was.
+"""The choices of decoders, for elements of one, two and three fraction bits (records/sweeps/decoders.json). All other
+elements, and the target `GENERIC`, keep the first choices, so that their Verilog does not change.
 """
 
 
 def optimized(
     goal: str | Goal, modes: tuple[Encode, ...], target: str = GENERIC, **fields: Unpack[MicroarchitectureFields]
 ) -> Microarchitecture:
-    """The choices that were measured best for a goal on a target, for what they can make; ``fields`` are kept as they
-    are. Raises ValueError for an unknown goal or target.
+    """The measured best choices for a goal on a target that support the modes. ``fields`` are kept as they are. Raises
+    ValueError for an unknown goal or target.
     """
     choices = BEST[known_name("target", target, BEST)].get(Goal.named("optimize", goal), {})
     best: dict[str, Any] = {
@@ -107,7 +107,7 @@ def optimized(
 
 
 def _of_fraction(best: Sequence[Choices], rules: Decode) -> Choices:
-    """Those for the fraction bits of an element, of an entry of `BEST_DECODERS`."""
+    """The choices in an entry of `BEST_DECODERS` for the fraction bits of an element."""
     element = rules.block.element
     bits = element.man_bits if element.kind is Kind.FLOAT else 0
     return best[bits - 1] if 1 <= bits <= len(best) else SHIFTED
@@ -116,7 +116,7 @@ def _of_fraction(best: Sequence[Choices], rules: Decode) -> Choices:
 def optimized_decoder(
     goal: str | Goal, rules: Decode, target: str = GENERIC, **fields: Unpack[DecoderArchitectureFields]
 ) -> DecoderArchitecture:
-    """`optimized` of a decoder. Without the lane that is best all of its choices are left out."""
+    """`optimized` for a decoder. If the best lane is not used, the other choices are the first ones."""
     goals = BEST_DECODERS[known_name("target", target, BEST_DECODERS)]
     choices = _of_fraction(goals.get(Goal.named("optimize", goal), ()), rules)
     asked = fields.get("lane", choices.get("lane", Lane.SHIFT))
@@ -129,8 +129,7 @@ def optimized_decoder(
 def fields_of(
     architecture: Microarchitecture, modes: tuple[Encode, ...], targets: Iterable[str] = tuple(BEST)
 ) -> dict[str, str]:
-    """The fewest fields with which `optimized` makes this micro-architecture, ``target`` and ``optimize`` among them;
-    what is left out is usual.
+    """The fewest fields, including ``target`` and ``optimize``, from which `optimized` makes this micro-architecture.
 
     >>> from mxcast.hdl import converter_config
     >>> config = converter_config("e4m3", target="xcu", amax="msb_first")
@@ -158,7 +157,7 @@ def fields_of(
 def decoder_fields_of(
     architecture: DecoderArchitecture, rules: Decode, targets: Iterable[str] = tuple(BEST_DECODERS)
 ) -> dict[str, str]:
-    """`fields_of` of a decoder."""
+    """`fields_of` for a decoder."""
     around = {"registered_after": ",".join(architecture.registered_after), "layout": architecture.layout}
     around = {name: value for name, value in around.items() if value}
     several = [names for count in range(len(DECODER_CHOICES) + 1) for names in combinations(DECODER_CHOICES, count)]

@@ -78,8 +78,8 @@ def hadamard_config(
     ----------
     format : ``hadamard16``, a `Hadamard`, or a `HadamardConfig`, which is returned as it is
     profile : ``te``, the signs of Transformer Engine
-    fields : ``signs``, which replace those of the profile, and ``registered_after``; ``target`` and ``optimize`` do not
-        change the hardware
+    fields : ``signs``, which replace the signs of the profile, and ``registered_after``; ``target`` and ``optimize``
+        do not change the hardware
 
     Raises
     ------

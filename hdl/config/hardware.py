@@ -169,6 +169,10 @@ class HardwareConfig(ABC, Generic[Op]):
     def port_words(self) -> dict[str, str]:
         """A description of each data port by its name."""
 
+    def random_words(self, each: str = "element") -> str:
+        """A description of the random bits."""
+        return f"{self.numerics.random_bits} random bits for each {each}, those of element 0 in the low bits"
+
     @property
     def uses_tables(self) -> bool:
         """Does the Verilog contain truth tables?"""

@@ -145,18 +145,18 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """``input``; ``level0`` and so on, the levels of the tree; ``amax``; ``scale``; ``factor``, the signals that
-        lanes receive; ``entry``, the cell of a lane with thresholds; ``output``.
+        """Always ``input``, ``level0`` and so on (the levels of the tree), ``amax``, ``scale``, ``factor`` (the signals
+        that lanes receive) and ``output``.
 
-        In the orders ``te`` and ``paper``, before ``scale``: ``sixth`` (``paper`` only); ``leading``, the zeros before
-        a subnormal number; ``normalised``; ``partials``, the products of halves of significands; ``ratio``;
-        ``nearest``; ``packed``; ``scale_exponent``, ``scale_shifted`` and ``scale_rounded``. After it: ``rows`` and
-        ``denominator``, the product in the divisor; ``divisor_cut``; ``divisor_rounded``; ``divisor``; ``digits2`` and
-        so on, digits of its reciprocal; ``compared``; ``reciprocal``.
+        In the orders ``te`` and ``paper``, before ``scale``: ``sixth`` (``paper`` only), ``leading`` (the zeros before
+        a subnormal number), ``normalised``, ``partials`` (the products of halves of significands), ``ratio``,
+        ``nearest``, ``packed``, ``scale_exponent``, ``scale_shifted`` and ``scale_rounded``. After ``scale``: ``rows``
+        and ``denominator`` (the product in the divisor), ``divisor_cut``, ``divisor_rounded``, ``divisor``, ``digits2``
+        and so on (digits of its reciprocal), ``compared`` and ``reciprocal``.
 
-        With thresholds, before ``factor``: ``multiples``; ``left``; ``least2`` and ``least4``, digits of their
-        corrections; ``threshold``. If both 4 and 6 are tried, before ``output``: ``codes``, ``errors``, and ``sum1``
-        to ``sum15``.
+        With thresholds, before ``factor``: ``multiples``, ``left``, ``least2`` and ``least4`` (digits of their
+        corrections), and ``threshold``. After ``factor``: ``entry`` (the cell of a lane). If both 4 and 6 are tried,
+        before ``output``: ``codes``, ``errors``, and ``sum1`` to ``sum15``.
         """
         lanes = (*self.factor_stages, "factor", *self.lane_stages)
         if self.numerics.four_over_six is not FourOverSix.OFF:
@@ -181,7 +181,7 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
             "d": "constant of the tensor for the elements, fp32",
             "a": "the largest magnitude of the tensor, a number of fp32",
             **rows,
-            "random": f"{rules.random_bits} random bits for each element, those of element 0 in the low bits",
+            "random": self.random_words(),
             "scale": f"block scale, {block.scale.name}",
             "p": f"{rules.block_size} {block.element.name} codes of {block.element.bits} bits, "
             "element 0 in the low bits",

@@ -1,4 +1,4 @@
-"""The block decoder: what the scale byte means, made once, and an element decoder for each lane."""
+"""The block decoder: one unit for the scale byte, and an element decoder in each lane."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ FORMS: dict[Lane, tuple[Unit, Element]] = {
     Lane.SHIFT: (element_decoder.FactorUnit, element_decoder.ElementDecoder),
     Lane.TABLES: (table_factor.FactorUnit, table_decoder.ElementDecoder),
 }
-"""By the kind of lane, what makes of the scale byte what the lanes are told, and a lane."""
+"""The unit for the scale byte and the element decoder, by the kind of lane."""
 
 
 class BlockDecoder(Pipeline[DecoderConfig]):
-    """Convert a scale byte and element codes to a block of numbers; combinational, unless ``registered_after`` names
-    stage boundaries, at which there are registers then, with the handshake of `BlockConverter`.
+    """Convert a scale byte and element codes to a block of numbers. It is combinational without registers, and has the
+    handshake of `BlockConverter` with registers.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ class BlockDecoder(Pipeline[DecoderConfig]):
     Raises
     ------
     TypeError, ValueError
-        those of `hdl.decoder_config`
+        as `hdl.decoder_config`
 
     Ports
     -----
     p : in, ``block_size`` codes, element 0 in the low bits
     scale : in, the scale byte
-    random : in, ``random_bits`` for each element, those of element 0 in the low bits; under stochastic rounding
+    random : in, ``random_bits`` for each element, element 0 in the low bits; under stochastic rounding
     y : out, ``block_size`` numbers of the destination, element 0 in the low bits
     i_valid, o_ready : in; with registers
     i_ready, o_valid : out; with registers

@@ -1,12 +1,12 @@
-"""What a scale byte means to the lanes of a decoder, and one lane: an element times the factor of its block, rounded to
-the destination.
+"""A lane of a decoder, which multiplies an element by the factor of its block and rounds to the destination, and the
+unit that prepares the factor for the lanes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
@@ -24,20 +24,21 @@ from ...spec import (
 )
 from ..config.decode import DecoderConfig
 from ..primitives.register import Stage, enable_port
-from ..primitives.rounding import rounds_up
+from ..primitives.rounding import bits_below, rounds_up
+from ..primitives.shape import signed_range
 from .factor import EXPONENTS, FLAGS
 from .word import OVERFLOWS
 
 
 def _reference(element: NumberFormat) -> int:
-    """Exponent of an element of exponent field 0 whose fraction begins with a one; of a fixed-point element whose top
-    bit is one.
+    """The exponent of an element with the exponent field 0 and a fraction that begins with a one, or of a fixed-point
+    element with its top bit set.
     """
     return -element.bias if element.kind is Kind.FLOAT else element.bits - 1 - element.frac_bits
 
 
 def _most_zeros(element: NumberFormat) -> int:
-    """How many zeros can stand before the one that `_reference` speaks of."""
+    """The most zeros before the leading one, counted from the place of `_reference`."""
     return max(element.man_bits - 1, 0) if element.kind is Kind.FLOAT else element.bits - 1
 
 
@@ -46,7 +47,7 @@ def _largest_field(element: NumberFormat) -> int:
 
 
 class Range:
-    """Which exponent fields results would have that had no limits: ``least`` to ``most``."""
+    """The exponent fields of results without limits: ``least`` to ``most``."""
 
     def __init__(self, rules: Decode) -> None:
         low, high = EXPONENTS[rules.scale_reading]
@@ -56,29 +57,25 @@ class Range:
         self.most = self.base[1] + _largest_field(rules.block.element)
 
 
-def _shape(low: int, high: int) -> Shape:
-    """That of signed numbers from one to the other."""
-    return signed(max(low.bit_length(), (~low).bit_length(), high.bit_length()) + 1)
-
-
 def factor_ports(config: DecoderConfig) -> dict[str, Shape]:
-    """What `FactorUnit` tells the lanes: ``base``, signed, the exponent field that a result would have without limits
-    of an element of field 0 whose fraction begins with a one (of a fixed-point element: whose top bit is one); and
-    ``nan``, ``inf`` or ``zero``, where the factor can be that.
+    """Signals from `FactorUnit` to the lanes.
+
+    ``base``, signed, is the exponent field without limits of the result for an element with the exponent of
+    `_reference`. ``nan``, ``inf`` and ``zero`` are flags of the factor, if it can be that.
     """
     return {
-        "base": _shape(*Range(config.numerics).base),
+        "base": signed_range(*Range(config.numerics).base),
         **dict.fromkeys(FLAGS[config.numerics.scale_reading], Shape(1)),
     }
 
 
 class FactorUnit(wiring.Component):
-    """What the scale byte of a block means to its lanes; combinational.
+    """Prepare the scale byte of a block for the lanes; combinational.
 
     Ports
     -----
     scale : in, the scale byte
-    base, nan, inf, zero : out, of `factor_ports`
+    base, nan, inf, zero : out, as `factor_ports` lists them
     """
 
     def __init__(self, config: DecoderConfig) -> None:
@@ -98,15 +95,15 @@ class FactorUnit(wiring.Component):
 
 
 class ElementDecoder(wiring.Component):
-    """An element code to a number; combinational, unless registers are asked for between its steps.
+    """Convert an element code to a number; combinational without registers inside.
 
     Ports
     -----
     p : in, the code
-    base, nan, inf, zero : in, of `FactorUnit`
+    base, nan, inf, zero : in, from `FactorUnit`
     random : in, random bits; under stochastic rounding
     y : out, the number
-    enable : in, whether registers take what comes
+    enable : in, enable of the registers inside
     """
 
     def __init__(self, config: DecoderConfig) -> None:
@@ -132,7 +129,7 @@ class ElementDecoder(wiring.Component):
         carried = {"payload": magnitude} if rules.nan is DecodedNan.PAYLOAD and "is_nan" in kinds else {}
         later = {"fraction": fraction, "sign": sign, **kinds, **carried}
         now = now.crossed("read", control=("random",), base=self.base, field=field, zeros=Value.cast(zeros), **later)
-        exponent = Signal(_shape(limits.least, limits.most))
+        exponent = Signal(signed_range(limits.least, limits.most))
         m.d.comb += exponent.eq(now.base + now.field - now.zeros)
         now = now.crossed("sum", exponent=exponent, **{name: now.values[name] for name in later})
         exponent = now.exponent.as_signed()
@@ -155,7 +152,7 @@ class ElementDecoder(wiring.Component):
         number = Cat(wide[below:], exponent_field)
         is_over = is_large
         if below:
-            count = max(rules.random_bits, 1)
+            count = bits_below(rules)
             room = max(count - below, 0)
             bits = Cat(Const(0, room), wide[max(below - count, 0) : below])
             sticky = wide[: below - count].any() if below > count else 0
@@ -184,7 +181,7 @@ class ElementDecoder(wiring.Component):
 
 
 def _read_float(element: FloatFormat, p: Value) -> tuple[Value, Value, Value, dict[str, Value]]:
-    """Sign, exponent field and fraction of a code, and what it is that is no ordinary number."""
+    """Sign, exponent field and fraction of a code, and flags for zero, Inf and NaN."""
     magnitude = p[: element.man_bits + element.exp_bits]
     fraction, field = magnitude[: element.man_bits], magnitude[element.man_bits :]
     kinds: dict[str, Value] = {"is_zero": ~magnitude.any()}
@@ -207,8 +204,8 @@ READERS: dict[Kind, Callable[..., tuple[Value, Value, Value, dict[str, Value]]]]
 
 
 def _normalised(magnitude: Value, field: Value, element: NumberFormat) -> tuple[Value | int, Value]:
-    """How many zeros stand before the leading one of a magnitude that has no exponent field, and what stands behind
-    that one. A magnitude with a field is as it is.
+    """The number of leading zeros of a magnitude with the exponent field 0, and the bits after its leading one. A
+    magnitude with another field is not changed, and counts no zeros.
     """
     size = len(magnitude)
     if size == 0:
@@ -222,22 +219,22 @@ def _normalised(magnitude: Value, field: Value, element: NumberFormat) -> tuple[
     if len(field):
         zeros, fraction = Mux(field.any(), 0, zeros), Mux(field.any(), magnitude, fraction)
         return zeros, fraction[:size]
-    return zeros, fraction[1:size]  # below a top bit there is one place less
+    return zeros, fraction[1:size]  # the top bit is the leading one, so the fraction has one bit less
 
 
 def _significand(
     m: Module, exponent: Value, fraction: Value, is_small: Value, rules: Decode, limits: Range
 ) -> tuple[Value, int]:
-    """The fraction of a result, with the bits that lie below its last place, and how many these are.
+    """The fraction of a result with the bits below its last place, and the number of these bits.
 
-    That of a small result is shifted, together with its leading one, by what its exponent is below that of the smallest
-    normal number. Beyond the bits that a rounding looks at, nothing is left.
+    The significand of a small result is shifted down to the exponent of the smallest normal number. Bits below those
+    that the rounding uses are dropped.
     """
     to, size = rules.destination, len(fraction)
     below = max(size - to.man_bits, 0)
     if rules.subnormals is Subnormals.FLUSH or limits.least > 0:
         return Cat(Const(0, to.man_bits + below - size), fraction), below
-    depth = min(-limits.least, to.man_bits - 1 + max(rules.random_bits, 1))
+    depth = min(-limits.least, to.man_bits - 1 + bits_below(rules))
     places = max(depth - 1, 0).bit_length()  # exponents down to -2**places
     last = size + (1 << places) - to.man_bits + 1
     below = max(below, last)
@@ -253,7 +250,7 @@ def _significand(
 
 
 def _quiet(now: Stage, magnitude: Value, negative: Value, is_nan: Value, rules: Decode) -> Value:
-    """A result whose NaN is positive and without payload, as the magnitude has it."""
+    """A result with a positive NaN without payload, as in the magnitude."""
     return Cat(magnitude, negative & ~is_nan)
 
 
@@ -276,4 +273,4 @@ NANS: dict[DecodedNan, Callable[[Stage, Value, Value, Value, Decode], Value]] = 
     DecodedNan.ALL_ONES: _all_ones,
     DecodedNan.PAYLOAD: _with_payload,
 }
-"""A result, of its magnitude and sign, and of whether it is NaN."""
+"""A result, from its magnitude, its sign, and whether it is NaN."""

@@ -1,7 +1,7 @@
-"""One lane of a decoder by tables: two short additions, and functions of a few bits that choose.
+"""A lane of a decoder by tables: two short additions, and functions of a few bits that select.
 
-The functions are found from what is right for every pair of a scale byte and a magnitude (`decoded_words`); what is
-written here is which bits each of them looks at.
+The functions are derived from the right result for every pair of a scale byte and a magnitude (`decoded_words`). This
+file only says which bits each function uses.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from .table_factor import FactorPlan
 from .word import decoded_words
 
 Bits = dict[str, list[Known]]
-"""What a lane knows, by name."""
+"""The bits of a lane by name."""
 
 ADDED = ("base", "carry")
-"""What is told to be added: no table asks for it."""
+"""Signals to a lane that are added, and enter no table."""
 TOLD = (*ADDED, "reach", "beyond", "nan", "lowest", "near")
-"""All that a lane may be told."""
+"""All signals that a lane may receive."""
 
 
 class ElementDecoder(wiring.Component):
-    """An element code to a number, for what `architecture.SUPPORTS` says; combinational, unless registers are asked
-    for between its steps.
+    """Convert an element code to a number, for the rules in `architecture.SUPPORTS`; combinational without registers
+    inside.
 
     Ports
     -----
     p : in, the code
-    base, carry, reach, beyond, nan, lowest, near : in, those of `table_factor.FactorUnit`
+    base, carry, reach, beyond, nan, lowest, near : in, from `table_factor.FactorUnit`
     y : out, the number
-    enable : in, whether registers take what comes
+    enable : in, enable of the registers inside
     """
 
     kind = "element_decoder"
@@ -85,7 +85,7 @@ class ElementDecoder(wiring.Component):
         return m
 
     def crossed(self, now: Stage, boundary: str, bits: Bits) -> tuple[Stage, Bits]:
-        """The stage after a boundary, and what a lane knows there."""
+        """The stage after a boundary, and the bits of the lane there."""
         if boundary not in self.config.microarchitecture.registered_after:
             return now, bits
         first: dict[Known, str] = {}
@@ -104,7 +104,7 @@ class ElementDecoder(wiring.Component):
         return self.tables.of(name, function_of(wanted, self.every, inputs, more))
 
     def told(self, name: str) -> list[Known]:
-        """What the lane is told under a name."""
+        """The signal to the lane with this name."""
         if name not in self.plan.told:
             return []
         if name in ADDED:
@@ -120,7 +120,7 @@ class ElementDecoder(wiring.Component):
         return self.plan.base(byte) + (code >> self.element.man_bits) + carry
 
     def read(self, p: Value) -> Bits:
-        """What the code says alone, and what all lanes are told."""
+        """The fields of the code, and the signals to the lane."""
         man, size = self.element.man_bits, self.element.bits - 1
         code = known_bits(p[:size], [code for _, code in self.pairs])
         fraction, field = code[:man], code[man:]
@@ -137,7 +137,7 @@ class ElementDecoder(wiring.Component):
         }
 
     def sums(self, bits: Bits) -> Bits:
-        """The two sums, and what stays of the rest."""
+        """The two sums, and the other bits that later steps use."""
         carries: tuple[Value, Value] = bits["lead"][0].value, Const(0, 1)
         if not self.plan.own_carry:
             carries = bits["carry"][0].value, ~bits["carry"][0].value
@@ -156,15 +156,15 @@ class ElementDecoder(wiring.Component):
         }
 
     def added(self, name: str, carry: Value, bits: Bits) -> Value:
-        """The base, the exponent field of the code and a carry, which enters below them: so it takes no adder."""
+        """The sum of base, exponent field and carry. The carry enters below the lowest place, so it needs no adder."""
         found = Signal(self.plan.sum_bits + 1, name=name)
         base, field = (Cat(known.value for known in bits[term]) for term in ("base", "field"))
         self.m.d.comb += found.eq(Cat(carry, base) + Cat(carry, field))
         return found[1:]
 
     def special(self, code: list[Known]) -> list[Known]:
-        """Whether those bits are set that are set in all codes of NaN and Inf, if there are such codes: as many as one
-        table has inputs, from the top.
+        """Are the bits set that all codes of NaN and Inf share? From the top, as many bits as fit in one table are
+        used.
         """
         codes = range(self.element.max_code + 1, self.element.sign_mask)
         if not codes:
@@ -174,11 +174,11 @@ class ElementDecoder(wiring.Component):
         return [self.table("is_special", wanted, [code[bit] for bit in same])]
 
     def reaches(self, bits: Bits) -> list[Known]:
-        """What says whether a finite element is beyond the destination, where no sum does."""
+        """Bits that decide whether a finite element exceeds the destination, if no sum does."""
         field, reach = bits["field"], bits["reach"]
         low = min(len(field), LUT_INPUTS // 2)
         first = [*field[:low], *reach[:low]]
-        if low == LUT_INPUTS // 2:  # the bits of shorter fields have room in the table that asks
+        if low == LUT_INPUTS // 2:  # a shorter field fits in the table that uses it
             mask, man = (1 << low) - 1, self.element.man_bits
             known = self.plan.told["reach"][1]
             wanted = truth(code >> man & mask >= known[byte] & mask for byte, code in self.pairs)
@@ -189,8 +189,8 @@ class ElementDecoder(wiring.Component):
         return 0 < word < 1 << self.to.man_bits
 
     def state(self, bits: Bits) -> list[Known]:
-        """What a result is that is not the sum: ``is_none``, no exponent field, ``is_all``, one of ones, or with both
-        NaN. The few bits of a short element say it themselves.
+        """Flags of a result with another exponent field than the sum: ``is_none`` for 0, ``is_all`` for all ones, and
+        both for NaN. For a short element, the few bits that decide them take their place.
         """
         said = dict.fromkeys([*bits["small"], *bits["large"], *bits["fraction"], *bits["field"]])
         if len(said) < LUT_INPUTS:
@@ -201,7 +201,7 @@ class ElementDecoder(wiring.Component):
         every = nan | truth(word == least for word in self.unlimited)
         care = self.every
         if self.plan.own_carry and self.rules.subnormals is Subnormals.FLUSH:
-            care &= ~truth(code == 1 for _, code in self.pairs) | ~none | nan  # ``lowest`` is 0 then
+            care &= ~truth(code == 1 for _, code in self.pairs) | ~none | nan  # then ``lowest`` is 0
         asked = [*bits["small"], *bits["lead"], *bits["fraction"][:2], *bits["special"], *bits["near"]]
         return [
             self.tables.of("is_none", function_of(none, care, asked, bits["fraction"])),
@@ -209,13 +209,13 @@ class ElementDecoder(wiring.Component):
         ]
 
     def result(self, name: str, bit: int, inputs: list[Known], bits: Bits) -> Known:
-        """One bit of the magnitude, of these inputs and what they lack."""
+        """A bit of the magnitude, from these inputs and more if they do not decide it."""
         more = [known for name in ("special", "small", "fraction", "normal", "near") for known in bits[name]]
         return self.table(name, truth(word >> bit & 1 for word in self.words), inputs, more)
 
     def start(self, sum_: int) -> int:
-        """Where the window of a result of this sum begins: the significand of a subnormal one lies in it, at its upper
-        end or one below, that of a normal one below the end.
+        """The place at which the window of a result with this sum begins. The significand of a subnormal result is at
+        the upper end of the window or one place below, and the significand of a normal result is below the end.
         """
         top = self.to.man_bits - self.element.man_bits - 1
         return top + 2 * (min(sum_, 0) >> 1)
@@ -226,7 +226,7 @@ class ElementDecoder(wiring.Component):
         return {self.sum_of(*pair) for pair, word in zip(self.pairs, self.words) if self.is_subnormal(word)}
 
     def windows(self, bits: Bits) -> Bits:
-        """The significand of a result, moved up by one place or not. Two sums apart it begins two places further up."""
+        """The significand of a result, shifted up by one place or not. It begins two places higher for every two sums."""
         starts = [self.start(self.sum_of(*pair)) for pair in self.pairs]
         finite = truth(word < self.to.inf_field for word in self.unlimited)
         negative = bits["total"][-1]
@@ -237,23 +237,23 @@ class ElementDecoder(wiring.Component):
             wanted = finite & truth(
                 0 <= at < self.to.man_bits and word >> at & 1 for word, at in zip(self.words, reached)
             )
-            # of a normal result the topmost place is that of the leading one, which nobody asks for
+            # the topmost place of a normal result is its leading one, which is not used
             care = negative.truth if place > self.element.man_bits else self.every
             inputs = [*bits["normal"], *bits["fraction"], bits["total"][0], *bits["state"]]
             window = function_of(wanted, care, inputs)
-            if len(window.inputs) > LUT_INPUTS:  # then who asks looks at the rest of the state
+            if len(window.inputs) > LUT_INPUTS:  # then the reader of the window uses the rest of the state
                 window = function_of(wanted, care & ~bits["state"][-1].truth, inputs[:-1])
             has_room = len(window.inputs) <= LUT_INPUTS // 2 and readers.count(place) == 1
             found[f"window{place}"] = [*window.inputs] if has_room else [self.tables.of(f"window{place}", window)]
         return found
 
     def places(self, bit: int) -> list[int]:
-        """Of the windows that can begin somewhere, the places that are this bit of the fraction."""
+        """The places of this bit of the fraction in the windows."""
         starts = {self.start(0), *map(self.start, self.subnormal_sums)}
         return [bit - start for start in sorted(starts) if 0 <= bit - start < self.element.man_bits + 2]
 
     def placed(self, bit: int, bits: Bits) -> Known:
-        """A bit of the fraction: one of the windows, by the upper bits of the sum."""
+        """A bit of the fraction, from the window that the upper bits of the sum select."""
         depth = -min(self.subnormal_sums)
         upper = bits["total"][1 : max(depth - 1, 0).bit_length()]
         looked_at = [known for place in self.places(bit) for known in bits[f"window{place}"]]
@@ -261,7 +261,7 @@ class ElementDecoder(wiring.Component):
         return self.result(f"fraction{bit}", bit, inputs, bits)
 
     def fields(self, bits: Bits) -> list[Known]:
-        """The exponent field: the sum, that of the smallest element, or what the state says."""
+        """The exponent field: the sum, the field of the smallest element, or the field that the state says."""
         apart = [*bits["lead"], bits["fraction"][1]] if bits["lowest"] else []
         own = [[lowest, *apart] for lowest in bits["lowest"]] or [[] for _ in range(self.to.exp_bits)]
         return [
@@ -270,7 +270,7 @@ class ElementDecoder(wiring.Component):
         ]
 
     def sign(self, bits: Bits) -> Known:
-        """That of the element, where the result keeps it."""
+        """The sign of the element, if the result keeps it."""
         payload, positive = self.rules.nan is DecodedNan.PAYLOAD, self.rules.zero is DecodedZero.POSITIVE
         nans = [self.element.decode(code).kind == "nan" for code in range(self.element.sign_mask)]
         kept = truth(

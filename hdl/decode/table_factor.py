@@ -1,4 +1,4 @@
-"""What a scale byte means to the lanes of a decoder by tables."""
+"""The unit that prepares the scale byte for the lanes of a decoder by tables."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .factor import exponent_of, flag_of
 
 
 class FactorPlan:
-    """The numbers that the lanes are told, by scale byte.
+    """The numbers that the lanes receive, for each scale byte.
 
-    The exponent field of a result is ``base``, the field of the element, and a carry. Of a subnormal element with a
-    leading zero it is one less: where there can be two leading zeros each lane has its own carry, and that of the
-    smallest element, which has the most zeros, is made here (``lowest``).
+    The exponent field of a result is the sum of ``base``, the field of the element, and a carry. It is one less for a
+    subnormal element with a leading zero. If there can be two leading zeros, each lane has its own carry, and the
+    exponent field of the smallest element, which has the most zeros, is computed here (``lowest``).
     """
 
     def __init__(self, rules: Decode) -> None:
@@ -24,14 +24,14 @@ class FactorPlan:
         assert element.kind is Kind.FLOAT
         self.rules, self.element, self.to = rules, element, to
         self.zeros = element.man_bits - 1
-        """How many zeros can stand in front of the leading one of a subnormal element."""
+        """The most zeros before the leading one of a subnormal element."""
         self.own_carry = self.zeros == 2
         self.limit = 1 << to.exp_bits
         self.sum_bits = to.exp_bits + 2
-        """Of a sum: the exponent field, and two bits that say what it would be beyond its limits (`base`)."""
+        """Bits of a sum: the exponent field, and two bits that say how it exceeds its limits (`base`)."""
         bytes_of_scales = range(1 << rules.block.scale.bits)
         self.told: dict[str, tuple[int, list[int]]] = {"base": (self.sum_bits, list(map(self.base, bytes_of_scales)))}
-        """Name, width and, by byte, number of what the lanes are told."""
+        """Signals to the lanes by name: the width, and the number for each byte."""
         if self.own_carry:
             self.told["reach"] = element.exp_bits, list(map(self.reach, bytes_of_scales))
             self.told["beyond"] = 1, list(map(self.is_beyond, bytes_of_scales))
@@ -43,53 +43,51 @@ class FactorPlan:
             self.told["near"] = self.zeros, list(map(self.near, bytes_of_scales))
 
     def start(self, byte: int) -> int:
-        """Two less than the exponent field that elements of field 1 would have without limits; negative for such as
-        are subnormal.
+        """The exponent field without limits of an element of field 1, minus two. It is negative if the element becomes
+        subnormal.
         """
         return exponent_of(self.rules, byte) - self.element.bias + self.to.bias - 1
 
     def first_beyond(self, byte: int) -> int:
-        """The exponent field of the first elements that are beyond the destination."""
+        """The smallest exponent field of elements above the range of the destination."""
         return (self.to.inf_field >> self.to.man_bits) - 1 - self.start(byte)
 
     def is_beyond(self, byte: int) -> bool:
-        """Can a finite element be beyond the destination?"""
+        """Can a finite element be above the range of the destination?"""
         largest = self.element.max_code >> self.element.man_bits
         return flag_of(self.rules, byte) is None and self.first_beyond(byte) <= largest
 
     def carry(self, byte: int) -> int:
-        """That of the sum that is the exponent field. A second sum has the other one: it is negative where the first is
-        not above 0. In a block whose elements can be beyond the destination it is one above the first instead, and
-        overflows where the first is the field of Inf.
+        """The carry of the sum that is the exponent field. A second sum has the opposite carry. It is negative if the
+        first sum is not above 0. If elements of the block can exceed the destination, it is one above the first sum
+        instead, and overflows if the first is the field of Inf.
         """
         return int(not self.is_beyond(byte))
 
     def base(self, byte: int) -> int:
-        """That of the sums, so that both of their top bits are set if results are subnormal, the lower one if they are
-        beyond the destination, and the higher one if the factor is NaN.
+        """The base of the sums. Both top bits of a sum are set if the result is subnormal, the lower one alone if it
+        exceeds the destination, and the upper one alone if the factor is NaN.
         """
         start = self.start(byte)
         if flag_of(self.rules, byte) == "nan":
             if not self.own_carry:
                 return start % (self.limit // 2) - 2 * self.limit
-            # the exact form is told by ``near``: its lanes look at the top bit of subnormal results only
+            # otherwise ``near`` marks NaN, because the lanes use the top bit only for subnormal results
             return start % self.limit - (2 * self.limit if self.rules.subnormals is Subnormals.FLUSH else 0)
         return start + (not self.own_carry and self.is_beyond(byte))
 
     def reach(self, byte: int) -> int:
-        """Where elements can be beyond the destination, the exponent field from which they are."""
+        """The exponent field from which elements exceed the destination, if any does."""
         return self.first_beyond(byte) % (1 << self.element.exp_bits)
 
     def lowest(self, byte: int) -> int:
-        """The exponent field of the smallest element, where it is normal; 0 where a flushed one has no state of its
-        own.
-        """
+        """The exponent field of the smallest element, if its result is normal. A flushed result has the field 0."""
         field = self.start(byte) + 1 - self.zeros
         return (max(field, 0) if self.rules.subnormals is Subnormals.FLUSH else field) % self.limit
 
     def near(self, byte: int) -> int:
-        """Which of the first blocks this is whose subnormal elements of leading zeros only are subnormal, one bit for
-        each, or all bits where the factor is NaN and the sum does not say so.
+        """One bit for each of the lowest bases under which only elements with leading zeros become subnormal. All bits
+        are set if the factor is NaN and the sum does not say so.
         """
         if self.own_carry and flag_of(self.rules, byte) == "nan":
             return (1 << self.zeros) - 1
@@ -97,12 +95,12 @@ class FactorPlan:
 
 
 class FactorUnit(wiring.Component):
-    """What the scale byte of a block means to its lanes; combinational.
+    """Prepare the scale byte of a block for the lanes; combinational.
 
     Ports
     -----
     scale : in, the scale byte
-    base, carry, reach, beyond, nan, lowest, near : out, those that `FactorPlan` tells
+    base, carry, reach, beyond, nan, lowest, near : out, as `FactorPlan` lists them
     """
 
     kind = "factor_unit"

@@ -1,5 +1,5 @@
-"""What a decoder makes of scale bytes and magnitudes of elements, as integers, where no result is rounded: what the
-tables of a lane are found from.
+"""The results of a decoder that rounds nothing, as integers, for all scale bytes and magnitudes of elements. The tables
+of a lane are derived from them.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ OVERFLOWS: dict[DecodedOverflow, Callable[[FloatFormat], int]] = {
     DecodedOverflow.INF: lambda to: to.inf_field,
     DecodedOverflow.SATURATE: lambda to: to.max_code,
 }
-"""The magnitude beyond the largest number."""
+"""The magnitude of a result above the largest number."""
 
 
 def decoded_words(rules: Decode) -> list[int]:
-    """The magnitude of the result for each pair of a scale byte and the magnitude of an element, which counts fastest.
+    """The magnitude of the result for each pair of a scale byte and the magnitude of an element. Elements vary fastest.
 
-    Raises ValueError where a product has to be rounded.
+    Raises ValueError if a product has to be rounded.
     """
     element = rules.block.element
     numbers = [(code, element.decode(code)) for code in range(element.sign_mask)]
@@ -45,7 +45,7 @@ def _word(rules: Decode, flag: str | None, exponent: int, code: int, number: Num
         return OVERFLOWS[rules.overflow](to)
     if top < to.emin and rules.subnormals is Subnormals.FLUSH:
         return 0
-    field = max(top - to.emin, 0)  # one less than that of a normal number, whose leading one is added to it
+    field = max(top - to.emin, 0)  # one less for a normal number: its leading one is added to the field
     places = max(top, to.emin) - to.man_bits - exponent
     if digits & (1 << max(places, 0)) - 1:
         raise ValueError(f"a product of {rules.block.name} has more bits than {to.name}")
@@ -66,4 +66,4 @@ NANS: dict[DecodedNan, Callable[[Decode, int], int]] = {
     DecodedNan.ALL_ONES: lambda rules, code: rules.destination.magnitude_mask,
     DecodedNan.PAYLOAD: _with_payload,
 }
-"""Which NaN a result is, of an element whose code is NaN, or of code 0."""
+"""The NaN of a result, for an element with a NaN code, or for code 0."""

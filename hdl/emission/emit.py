@@ -44,7 +44,7 @@ COMPONENTS: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
 
 
 def default_name(config: HardwareConfig) -> str:
-    """Name of the top module unless the user gives one; different converters have different names."""
+    """Default name of the top module. Different configurations have different names."""
     first, profile, operation = config.numerics, config.profile, option_of(config.numerics)
     others = config.alternatives if isinstance(config, ConverterConfig) else ()
     names = dict.fromkeys(mode.block.element.name for mode in others if mode.subject != first.subject)
@@ -74,12 +74,13 @@ CLOCKING = {
         "output": {"valid": "o_valid", "ready": "o_ready"},
     },
 }
-"""What the JSON says of a converter with registers. A block can enter at every edge: clock cycles from one to the next.
+"""The JSON about clock, reset and handshake. The initiation interval is in clock cycles: a block can enter at every
+edge.
 """
 
 
 def describe(config: HardwareConfig, name: str | None = None) -> dict[str, Any]:
-    """What the JSON beside the Verilog says: ports, widths, latency, configuration and the versions that made it."""
+    """The JSON about the Verilog: configuration, latency, ports, widths, and versions of the tools."""
     return {
         "name": _checked_name(default_name(config) if name is None else name, config),
         "config_id": config.config_id,
@@ -101,7 +102,7 @@ def _modes(config: ConverterConfig) -> list[dict[str, object]]:
 
 
 def _stored(config: HardwareConfig) -> dict[str, str]:
-    """The ports of a layout in words."""
+    """A description of the port of a layout, by its name."""
     layout, pin, count = config.layout, config.stored_pin, config.numerics.block_size
     if layout is None or pin is None:
         return {}
@@ -130,7 +131,7 @@ def _header(about: dict[str, Any], config: HardwareConfig) -> str:
     rules = {**config.numerics.identity(), **about["microarchitecture"]}
     if config.latency:
         rules["registered_after"] = ", ".join(rules["registered_after"])
-    own = rules.pop("formats", {})  # formats that their names do not say
+    own = rules.pop("formats", {})  # formats that their names do not define
     lines = [
         f"{about['name']}: {config.title}",
         "SPDX-License-Identifier: Apache-2.0",
@@ -168,7 +169,7 @@ def _timing(config: HardwareConfig) -> str:
     )
 
 
-# Verilator's style warnings that stay under -Wall.
+# Style warnings of Verilator that are turned off under -Wall.
 WAIVER = """
 /* verilator lint_off DECLFILENAME */  // one file holds all modules of the converter
 /* verilator lint_off UNUSEDSIGNAL */  // named quantities stay visible in waveforms where only some bits are used
@@ -182,7 +183,7 @@ TABLE_WAIVER = """/* verilator lint_off WIDTHTRUNC */   // a truth table is shif
 def verilog(config: HardwareConfig, name: str | None = None) -> str:
     """The Verilog file of a configuration, with header.
 
-    The same for the same configuration, name and versions, whatever the folder, the hash seed or the day.
+    Equal configurations, names and versions give equal files, whatever the folder, the hash seed or the day.
     """
     about = describe(config, name)
     waiver = WAIVER + TABLE_WAIVER * config.uses_tables
@@ -190,7 +191,7 @@ def verilog(config: HardwareConfig, name: str | None = None) -> str:
 
 
 def random_source(config: HardwareConfig, name: str) -> str:
-    """The Verilog file of the source of random bits for a converter with stochastic rounding."""
+    """The Verilog file of a source of random bits, for a converter with stochastic rounding."""
     (width,) = (port.width for port in config.ports if port.role is Role.RANDOM)
     header = [
         f"{name}_random_source: {width} random bits for {name}, new ones in every clock cycle with enable",
@@ -206,11 +207,11 @@ SWIZZLE: dict[str, tuple[type[wiring.Component], str]] = {
     "scale_offset": (SwizzleOffset, "the byte at which the scale of a row and a block stands"),
     "scale_place": (SwizzlePlace, "the row and the block whose scale stands at a byte"),
 }
-"""What finds scales in tiles, by the end of its name."""
+"""Modules that find scales in tiles, by the end of their name."""
 
 
 def swizzle(kind: str, name: str) -> str:
-    """The Verilog file of one of `SWIZZLE` for a converter."""
+    """The Verilog file of a module of `SWIZZLE` for a converter."""
     component, about = SWIZZLE[kind]
     header = [
         f"{name}_{kind}: in tiles of 128 rows and 4 blocks {about}, from 0; combinational",
@@ -223,9 +224,9 @@ def swizzle(kind: str, name: str) -> str:
 
 
 def modules(config: HardwareConfig, name: str) -> dict[str, tuple[str, str]]:
-    """Name and text of each Verilog file of a configuration, by kind: ``verilog``; for stochastic rounding also
-    ``random_source``, a module that can feed its random bits; for a layout with scales in tiles ``scale_offset`` and
-    ``scale_place``, modules that find them there.
+    """Name and text of each Verilog file of a configuration, by kind: ``verilog``; ``random_source``, a module for the
+    random bits of stochastic rounding; ``scale_offset`` and ``scale_place``, modules that find scales in the tiles of a
+    layout.
     """
     found = {"verilog": (f"{name}.v", verilog(config, name))}
     if any(port.role is Role.RANDOM for port in config.ports):

@@ -1,4 +1,4 @@
-"""The folder of a design: its files are written whole, and replace another design only when that is asked for."""
+"""The folder of a design. Its files are written whole, and replace another design only on request."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def emit(
     bench: str | None = None,
     force: bool = False,
 ) -> dict[str, Path]:
-    """Write ``<out>/<name>/rtl/`` and its manifest; returns the files by kind.
+    """Write ``<out>/<name>/rtl/`` and its manifest. Returns the files by kind.
 
     The kinds are the keys of `modules`, ``filelist`` and ``icarus`` (`file_list`), ``core`` (FuseSoC), ``template`` and
-    ``template_sv`` (an instantiation), ``json`` and ``manifest``; with the text of a ``bench``, the module
-    ``<name>_tb``, also that; for a ``vendor`` of `VENDORS` also ``<vendor>_script`` and ``<vendor>_constraints``, a
-    project for its tool, a ``part`` and a clock period.
+    ``template_sv`` (an instantiation), ``json`` and ``manifest``. With the text of a ``bench``, the module
+    ``<name>_tb``, there is also ``bench``. With a ``vendor`` of `VENDORS`, ``<vendor>_script`` and
+    ``<vendor>_constraints`` are a project for its tool, a ``part`` and a clock period.
 
-    Raises ValueError if the folder holds a design of another configuration, or if somebody has edited one of these
-    files. With ``force`` both are replaced, and the evidence of a design that is replaced is removed.
+    Raises ValueError if the folder holds a design of another configuration, or if a file has been edited. ``force``
+    replaces both, and removes the evidence of a replaced design.
     """
     if vendor is None and not (part is None and period_ns is None):
         raise ValueError("part and period belong to the project of a vendor: give the vendor too")
@@ -78,7 +78,7 @@ def emit(
         if (known.get(f"rtl/{name}.v") or _digest(folder / "rtl" / f"{name}.v")) != sums[f"rtl/{name}.v"]:
             drop_evidence(folder, name)
         for file in still_there - kept - sums.keys():
-            (folder / file).unlink()  # of the design that is replaced
+            (folder / file).unlink()  # of the replaced design
         paths = {kind: write_whole(folder / file, text) for kind, (file, text) in contents.items()}
         manifest = {**about, "sha256": {file: known[file] for file in known if file in kept} | sums}
         paths["manifest"] = write_whole(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")
@@ -86,8 +86,8 @@ def emit(
 
 
 def emitted(config: HardwareConfig, out: Path | str = "build", name: str | None = None) -> Path:
-    """The Verilog file of a configuration below ``out``, for a command that checks it: the one that was emitted there,
-    which stays as it is (`intact`), or a new one if the folder holds no design.
+    """The Verilog file of a configuration below ``out``, for a command that checks it. An emitted file is not changed
+    (`intact`). If the folder holds no design, a file is emitted.
     """
     name = default_name(config) if name is None else describe(config, name)["name"]
     return intact(config, out, name) or emit(config, out, name)["verilog"]
@@ -96,8 +96,8 @@ def emitted(config: HardwareConfig, out: Path | str = "build", name: str | None 
 def intact(config: HardwareConfig, out: Path | str, name: str) -> Path | None:
     """The Verilog file of the design ``name`` below ``out``, or None if it is missing.
 
-    Raises ValueError if the folder holds a design of another configuration, if somebody has edited the file, or if
-    another version of the generator made it.
+    Raises ValueError if the folder holds a design of another configuration, if the file has been edited, or if another
+    version of the generator made it.
     """
     folder = Path(out) / name
     refuse_another(out, name, config)
@@ -116,14 +116,12 @@ def intact(config: HardwareConfig, out: Path | str, name: str) -> Path | None:
 
 
 def _is_edited(path: Path, text: str, emitted: str | None) -> bool:
-    """Is there a file that is neither what was emitted nor what is to be written?"""
+    """Does the file exist, with neither the emitted content nor the content to write?"""
     return _digest(path) not in (None, emitted, _sha256sum(text))
 
 
 def _digest(path: Path) -> str | None:
-    """The SHA-256 of a file, or None if it is missing. Raises OSError and ValueError for a file that cannot be read,
-    which may have been edited.
-    """
+    """The SHA-256 of a file, or None if it is missing. Raises OSError and ValueError if it cannot be read."""
     try:
         return hashlib.sha256(regular(path).read_bytes()).hexdigest()
     except (FileNotFoundError, NotADirectoryError):

@@ -1,8 +1,7 @@
 """From Amaranth components to readable, reproducible Verilog-2005.
 
-Amaranth's own back end writes one module for every instance, lets signals of one module become ports of another, and
-escapes names. Here every *kind* of component becomes one module with exactly the ports of its signature, and Yosys
-only prints what Amaranth made.
+Amaranth's own back end writes a module for every instance, makes signals of one module ports of another, and escapes
+names. Here every *kind* of component becomes one module with exactly the ports of its signature, and Yosys prints it.
 """
 
 from __future__ import annotations
@@ -19,19 +18,18 @@ from ..primitives.elaboration import set_elaborated
 from .yosys_wasm import run_yosys
 
 KEEP = '(* keep_hierarchy = "yes" *)\n'
-"""What Yosys and Vivado understand; others may take the module apart, which costs LUTs and no bits."""
+"""An attribute for Yosys and Vivado. Other tools may dissolve the module, which costs LUTs and changes no bits."""
 
 YOSYS_SCRIPT = "proc; opt_expr; wreduce; opt_expr; opt_clean"
 ENABLES = "opt_dff w:valid_*_q w:o_valid %u %ci:+$dff[Q]; opt_dff -nosdff; opt_clean"
-"""Registers of a pipeline with an enable, and valid bits with a reset, not with a choice before them."""
+"""Passes that use the enable of registers and the reset of valid bits, instead of multiplexers before them."""
 
 
 class ModuleLibrary:
-    """The modules of one Verilog file, as the platform that components are elaborated for.
+    """The modules of a Verilog file, as the platform for which components are elaborated.
 
-    A component asks `instantiated` for each of its sub-modules. All components of a class are one module, because they
-    are made from one configuration; or all of one ``kind``, where they have one. Where ``whole`` is set synthesis is
-    told not to look into the module.
+    A component gets each of its sub-modules from `instantiated`. All components of a class, or of a ``kind``, are one
+    module, because they have the same configuration. Synthesis must keep a module with ``whole``.
     """
 
     def __init__(self, top: str) -> None:
@@ -62,27 +60,27 @@ class ModuleLibrary:
 
 
 def _class_name(component: wiring.Component) -> str:
-    """Class of a component as it was called in version 0.1, so that names of modules in emitted files stay the same."""
+    """The name of a class in version 0.1, so that the names of emitted modules do not change."""
     return type(component).__name__.replace("Nvfp4", "TwoLevel")
 
 
 def _content(part: wiring.Component) -> tuple[object, ...]:
-    """What must be equal in parts that share a module, beside their configuration."""
+    """Properties that parts of one module must share, in addition to their configuration."""
     return type(part), len(part.signature.members), getattr(part, "truth", None)
 
 
 def is_clocked(part: wiring.Component) -> bool:
-    """Whether a part of a converter has registers, which are not reset."""
+    """Does a part of a converter have registers? They are not reset."""
     return "enable" in part.signature.members
 
 
 def instantiated(component: wiring.Component, platform: object) -> wiring.Component | Instance:
-    """``component`` as a sub-module: itself, or an instance of its module while a Verilog file is written."""
+    """``component`` as a sub-module: itself, or, for a Verilog file, an instance of its module."""
     return platform.instance(component) if isinstance(platform, ModuleLibrary) else component
 
 
 def convert(component: wiring.Component, top: str) -> str:
-    """Verilog of ``component`` as module ``top``, and after it the modules ``top_kind`` that it is made of."""
+    """Verilog of ``component`` as module ``top``, followed by its sub-modules ``top_kind``."""
     return convert_all({top: component})[top]
 
 
@@ -111,7 +109,8 @@ def convert_all(components: Mapping[str, wiring.Component]) -> dict[str, str]:
 
 
 def _used(top: str, names: list[str], modules: Mapping[str, str]) -> list[str]:
-    """Those of the modules that the top one is made of: Yosys removes instances whose outputs nothing reads."""
+    """The modules below the top module. Yosys removes instances with unused outputs, and their modules
+    are left out."""
     used = [top]
     for user in used:
         inside = set(re.findall(r"^  (\w+) \w+ \(", modules[user], re.M))
@@ -123,14 +122,13 @@ def _rtlil(part: wiring.Component, name: str, library: ModuleLibrary) -> str:
     if name == library.top or not is_clocked(part):
         return rtlil.convert(part, name=name, platform=library, emit_src=False)
     ports = {port: Value.cast(getattr(part, port)) for port in part.signature.members}
-    fragment, domain = Fragment.get(part, library), ClockDomain("sync", reset_less=True)  # Amaranth would add a reset
+    fragment, domain = (Fragment.get(part, library), ClockDomain("sync", reset_less=True))  # Amaranth would add a reset
     fragment.add_domains(domain)
     return rtlil.convert(fragment, name=name, emit_src=False, ports=[domain.clk, *ports.values()])
 
 
 def _with_private_copies(text: str) -> str:
-    """Copies of a name (``x$3``) and views of a bundle's field (``key.flag``) become private names, so that Yosys
-    prints the name that they stand for."""
+    """Make copies of a name (``x$3``) and views of a field (``key.flag``) private, so that Yosys prints the original."""
     text = re.sub(r"^ *attribute .*\n", "", text, flags=re.M)
     return re.sub(r"\\(\w+[.$])", r"$\1", text)
 
@@ -144,7 +142,7 @@ def _print(text: str, script: str) -> dict[str, str]:
 
 
 def _with_port_order(verilog: str, name: str, ports: list[str]) -> str:
-    """The module with its ports in the order of its signature, after clock and reset where it has them."""
+    """The module with its ports in the order of its signature, after clock and reset."""
     head = re.compile(rf"^module {name}\(([^)]*)\);")
     found = head.match(verilog)
     present = found[1].replace(",", " ").split() if found else []
@@ -160,5 +158,5 @@ def body(verilog: str) -> str:
 
 
 def fingerprint(verilog: str) -> str:
-    """SHA-256 of the modules of an emitted file: its header names versions, which change no bit."""
+    """SHA-256 of the modules of an emitted file, without the versions in its header."""
     return hashlib.sha256((body(verilog) if "\nmodule " in verilog else verilog).encode()).hexdigest()

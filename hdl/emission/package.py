@@ -1,4 +1,4 @@
-"""What is written beside a converter's Verilog: the lists of its files for other tools, and instantiations to paste."""
+"""Files around the Verilog of a converter: file lists, a FuseSoC core, and instantiations to paste."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ LIBRARY = "mxcast:mx"
 
 
 def file_list(files: Sequence[str], folder: Path | None = None) -> str:
-    """A list of files for ``-F`` of simulators, which looks in the folder of the list. With the ``folder`` of the files
-    one for ``-f``, which Icarus has alone and which looks in the folder where the simulator is started: that from which
-    the files were emitted.
+    """A list of files for the option ``-F`` of simulators, with paths relative to the list.
+
+    With the ``folder`` of the files it is a list for ``-f``, the only such option of Icarus. Its paths are relative to
+    the current folder, from which the simulator must be started.
     """
     paths = files if folder is None else [os.path.relpath(folder / file) for file in files]
     return "".join(f"{path}\n" for path in paths)
 
 
 def core(about: dict[str, Any], title: str, files: Sequence[str], bench: str | None) -> str:
-    """The core file of FuseSoC: ``files`` for synthesis, and a ``bench`` that checks itself where there is one.
+    """The core file of FuseSoC: ``files`` for synthesis, and optionally a self-checking ``bench``.
 
-    The targets are ``default`` (for designs that depend on the core), ``lint`` (Verilator), ``synth`` (Yosys) and
-    with a bench ``sim`` (Icarus). The last part of the version is the configuration as a number, so that two
-    configurations of one name are two versions.
+    The targets are ``default`` (for designs that depend on the core), ``lint`` (Verilator), ``synth`` (Yosys) and, with
+    a bench, ``sim`` (Icarus). The last part of the version is the configuration as a number, so that two configurations
+    with one name are two versions.
     """
     name = about["name"]
     text = f"""CAPI=2:
@@ -65,7 +66,7 @@ filesets:
 
 
 def templates(about: dict[str, Any]) -> dict[str, str]:
-    """Instantiations with declarations of what is connected, by the end of the file: Verilog and SystemVerilog."""
+    """Instantiations with declarations of the connected signals, by file extension: Verilog and SystemVerilog."""
     ports, name = about["ports"], about["name"]
     connections = ",\n".join(f"    .{port['name']}({port['name']})" for port in ports)
 

@@ -1,4 +1,4 @@
-"""Blocks in the ports of hardware as a library stores them: wires between those ports and the ports of an operation."""
+"""Blocks at the ports in the layout of a library: wires between these ports and the ports of an operation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from ...spec import Layout, Packing, Port, Role, ScalePlace
 
 Bits = list[Value | None]
-"""From the lowest on; None is a bit of a stored byte that no code has."""
+"""Bits, lowest first. None is a padding bit of a stored byte."""
 
 
 def _joined(*parts: Bits) -> Bits:
@@ -35,11 +35,11 @@ PACKINGS: dict[Packing, Callable[[list[Bits]], Bits]] = {
         codes, lambda a, b, c, d: _joined(d[4:], c[4:], b[4:], a[4:], b[:4], a[:4], d[:4], c[:4])
     ),
 }
-"""The codes of a block to its bytes, all from the lowest bit on."""
+"""The bytes of a block from its codes, lowest bit first."""
 
 
 def stored_bits(layout: Layout, codes: list[Bits], scale: Bits) -> dict[Role, Bits]:
-    """The bits of the ports of a layout, by role, of the codes of a block and its scale."""
+    """The bits of the ports of a layout by role, from the codes of a block and its scale."""
     packed = PACKINGS[layout.packing](codes)
     if layout.place is ScalePlace.APART:
         return {Role.STORED_CODES: packed}
@@ -48,7 +48,7 @@ def stored_bits(layout: Layout, codes: list[Bits], scale: Bits) -> dict[Role, Bi
 
 
 def wire(m: Module, layout: Layout, ports: dict[Role, Port], signals: dict[Role, Signal]) -> None:
-    """Connect the signals of the ports of a layout to those of an operation; ``ports`` are the operation's."""
+    """Connect the signals at the ports of a layout and of an operation. ``ports`` belong to the operation."""
     codes, width = signals[Role.CODES], ports[Role.CODES].bits
     lanes: list[Bits] = [[codes[at] for at in range(low, low + width)] for low in range(0, len(codes), width)]
     for role, bits in stored_bits(layout, lanes, list(signals[Role.SCALE])).items():

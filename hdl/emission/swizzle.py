@@ -1,4 +1,4 @@
-"""Scales in tiles of 128 rows and 4 blocks (`spec.ScaleOrder.TILES_128X4`): where one stands, and which is where."""
+"""Scales in tiles of 128 rows and 4 blocks (`spec.ScaleOrder.TILES_128X4`): offset of a scale, and scale at an offset."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 TILES_DOWN = 9
-"""Bits of the number of a row of tiles: 2**16 rows have 2**9."""
+"""Bits of the index of a row of tiles: 2**16 rows are 2**9 rows of tiles."""
 SHAPE = {"rows": In(17), "columns": In(17)}
-"""The shape of the scales: rows, and blocks of a row, 1 to 2**16 each."""
+"""The shape of the scales: rows, and blocks in a row, 1 to 2**16 each."""
 
 
 def _tiles_across(columns: Value) -> Value:
@@ -17,19 +17,19 @@ def _tiles_across(columns: Value) -> Value:
 
 
 def _is_padding(row: Value, column: Value, rows: Value, columns: Value) -> Value:
-    """Is this place none of the array, but one that completes its tiles?"""
+    """Is this place outside the array, in the padding of its tiles?"""
     return (row >= rows) | (column >= columns)
 
 
 class SwizzleOffset(wiring.Component):
-    """The byte at which the scale of a row and a block stands; combinational.
+    """The byte offset of the scale of a row and a block; combinational.
 
     Ports
     -----
     rows, columns : in, the shape of the scales, 1 to 2**16 each
-    row, column : in, a row and a block of it, from 0; at most those that complete the last tiles
+    row, column : in, a row and a block in it, from 0, in the array or in the padding of its tiles
     offset : out, 32 bits
-    is_padding : out, whether the array has no such scale, so that a zero stands there
+    is_padding : out, whether this is padding, which is stored as zero
     """
 
     def __init__(self) -> None:
@@ -47,14 +47,14 @@ class SwizzleOffset(wiring.Component):
 
 
 class SwizzlePlace(wiring.Component):
-    """The scale that stands at a byte, the inverse of `SwizzleOffset`; combinational.
+    """The row and the block of the scale at a byte offset, the inverse of `SwizzleOffset`; combinational.
 
     Ports
     -----
     rows, columns : in, the shape of the scales, 1 to 2**16 each
-    offset : in, a byte of the tiles
-    row, column : out, a row and a block of it, from 0
-    is_padding : out, whether the array has no such scale
+    offset : in, a byte offset in the tiles
+    row, column : out, a row and a block in it, from 0
+    is_padding : out, whether this is padding
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class SwizzlePlace(wiring.Component):
         m = Module()
         across = Signal(15)
         m.d.comb += across.eq(_tiles_across(self.columns))
-        left: Value = self.offset[9:]  # tiles before this one, whole rows of tiles being taken away
+        left: Value = self.offset[9:]  # tiles before this one, minus whole rows of tiles
         down: list[Value] = []
         for bit in reversed(range(TILES_DOWN)):
             taken = Signal(name=f"down_{bit}")

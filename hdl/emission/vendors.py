@@ -1,9 +1,9 @@
 """Project scripts for the tools of FPGA vendors: from the emitted Verilog to reports of cells and timing, out of
-context.
+context. Nobody has run them in these tools yet.
 
 Both tools read constraints in the Tcl of Synopsys. A converter without a clock is timed from its inputs to its outputs
-by a clock that is nowhere in the design: each output must be there one period after the inputs. A converter with a
-clock is timed by that, and its inputs and outputs likewise.
+by a virtual clock: each output must be valid one period after the inputs. A converter with a clock is timed by its own
+clock, including its inputs and outputs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from ...spec.catalogue import excerpt, unknown_name
 
 DEFAULT_PARTS = {"vivado": "xczu7ev-ffvc1156-2-e", "quartus": "5CSEBA6U23I7"}
-"""A Zynq UltraScale+ and a Cyclone V that the tools know without a paid licence."""
+"""A Zynq UltraScale+ and a Cyclone V that the tools support without a paid licence."""
 
 VENDORS = tuple(DEFAULT_PARTS)
 
@@ -31,22 +31,22 @@ FAMILIES = {
     "EP4CE": "Cyclone IV E",
     "EP4CGX": "Cyclone IV GX",
 }
-"""What Quartus calls the family of a part, by the beginning of its name."""
+"""Names of families in Quartus, by the prefix of the part."""
 
 VIVADO_PART = r"x[acq][0-9a-z]+(-[0-9a-zA-Z]+)+"
 QUARTUS_PART = r"[0-9A-Z]{6,24}"
 
 PERIODS = (0.001, 1e6)
-"""Nanoseconds: a picosecond, below which the tools see nothing, to a millisecond."""
+"""Nanoseconds: from a picosecond, the resolution of the tools, to a millisecond."""
 
 Files = dict[str, tuple[str, str]]
 
 
 def project(vendor: str, about: Mapping[str, Any], *, part: str | None = None, period_ns: float = 10.0) -> Files:
-    """What `emit` writes for a vendor's tool: kind -> path beside ``rtl/``, and text.
+    """The files of `emit` for the tool of a vendor: kind -> path in the folder of the design, and text.
 
-    ``about`` is what `describe` says of the converter; ``period_ns`` what the tool is asked for. Raises ValueError for
-    an unknown vendor, and for what cannot be a part of it.
+    ``about`` is the result of `describe`, and ``period_ns`` the clock period. Raises ValueError for an unknown vendor,
+    and for an invalid part.
     """
     if vendor not in VENDORS:
         raise ValueError(unknown_name("vendor", vendor, VENDORS))

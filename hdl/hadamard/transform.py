@@ -1,7 +1,8 @@
 """The random Hadamard transform of 16 BF16 numbers: exact sums, each rounded once.
 
-Numbers that cancel may leave others of any exponent, so no sum of bounded width is exact. Here numbers are integers in
-units of the smallest one, which all sums share: four levels of sums and differences, as wide as the range of BF16.
+Numbers that cancel may leave others of any exponent, so no sum of a small width is exact. Here numbers are integers in
+units of the smallest number. Four levels of sums and differences, as wide as the range of BF16, are shared by all
+results.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ INTEGER = PLACES - 1 + SIGNIFICAND + 1
 LEVELS = 4
 SUM = INTEGER + LEVELS
 QUARTER = 2
-"""Bits of a sum that its quarter has below the smallest number."""
+"""Bits of a quarter of a sum below the smallest number."""
 FLAGS = 3
-"""What a sum can be that is no number: NaN, Inf, and the sign of Inf."""
+"""Flags of a sum: NaN, Inf, and the sign of Inf."""
 LIMB = 16
-"""Bits of a sum that are looked at together."""
+"""Bits of a sum that are searched together for the leading bit."""
 INF, NAN = BF16.inf_field, BF16.inf_field | 1 << BF16.man_bits - 1
 
 
 class IntegerNumber(wiring.Component):
-    """A number as an integer in units of the smallest one; NaN and Inf become anything.
+    """A number as an integer in units of the smallest number. The result for NaN and Inf is arbitrary.
 
     Ports
     -----
@@ -63,15 +64,15 @@ class IntegerNumber(wiring.Component):
 
 
 class RoundedSum(wiring.Component):
-    """A quarter of a sum of integers, to nearest even.
+    """A quarter of a sum of integers, rounded to nearest even.
 
-    A negative sum is the complement of its magnitude less one. So where nothing is set below the bits that are kept,
-    the one is added to these; otherwise it ends below them.
+    The magnitude of a negative sum is its complement plus one. The one carries into the bits that are kept if no lower
+    bit is set, and ends below them otherwise.
 
     Ports
     -----
     total : in, the sum
-    is_nan, is_infinite, inf_sign : in, what it is otherwise
+    is_nan, is_infinite, inf_sign : in, flags that replace the sum
     y : out, the number
     """
 
@@ -87,7 +88,7 @@ class RoundedSum(wiring.Component):
         limbs = [filled.word_select(number, LIMB) for number in range(count)]
         is_first, number, window, rest = self.first(m, limbs, sign)
         leading = Signal(range(LIMB))
-        most = SIGNIFICAND - 1 + QUARTER  # the first bit of a normal number; smaller ones are read from there too
+        most = SIGNIFICAND - 1 + QUARTER  # the first bit of a normal number; smaller numbers begin there too
         places = Signal(range(LIMB))
         moved = Signal(2 * LIMB)
         kept = Signal(SIGNIFICAND + 2)
@@ -95,7 +96,7 @@ class RoundedSum(wiring.Component):
         pattern = Signal(BF16.bits + 1)
         m.d.comb += leading.eq(LIMB - 1)
         for place in range(LIMB):
-            with m.If(window[LIMB + place] ^ sign):  # the last that holds counts: that of the first bit
+            with m.If(window[LIMB + place] ^ sign):  # the last assignment wins: the one for the leading bit
                 m.d.comb += leading.eq(LIMB - 1 - place)
         low = SIGNIFICAND + 1
         m.d.comb += [
@@ -123,8 +124,8 @@ class RoundedSum(wiring.Component):
         return m
 
     def first(self, m: Module, limbs: list[Value], sign: Value) -> tuple[Value, Value, Value, Value]:
-        """Of the first limb that is not all signs: whether it is the last one, its number, it and the one below, and
-        whether any bit is set below these.
+        """For the first limb with a bit that differs from the sign: whether it is limb 0, its number, the limb with the
+        one below it, and whether any lower bit is set.
         """
         number = Signal(range(len(limbs)), name="limb")
         window = Signal(2 * LIMB)
@@ -135,14 +136,14 @@ class RoundedSum(wiring.Component):
         for place, limb in enumerate(limbs[1:], start=1):
             if place > 1:
                 below = below | limbs[place - 2].any()
-            with m.If((limb ^ sign.replicate(LIMB)).any()):  # the last that holds counts
+            with m.If((limb ^ sign.replicate(LIMB)).any()):  # the last assignment wins
                 m.d.comb += [number.eq(place), window.eq(Cat(limbs[place - 1], limb)), rest.eq(below)]
         return ~number.any(), number, window, rest
 
 
 class HadamardTransform(Pipeline[HadamardConfig]):
-    """Transform 16 BF16 numbers; combinational, unless ``registered_after`` names stage boundaries, at which there are
-    registers then, with the handshake of `BlockConverter`.
+    """Transform 16 BF16 numbers. It is combinational without registers, and has the handshake of `BlockConverter` with
+    registers.
 
     Parameters
     ----------
@@ -151,7 +152,7 @@ class HadamardTransform(Pipeline[HadamardConfig]):
     Raises
     ------
     TypeError, ValueError
-        those of `hdl.hadamard_config`
+        as `hdl.hadamard_config`
 
     Ports
     -----

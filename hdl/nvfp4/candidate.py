@@ -1,6 +1,6 @@
-"""One of the two candidates of `spec.FourOverSix`: a block under a scale, and how far its elements are from it.
+"""A candidate of `spec.FourOverSix`: a block under one scale, and its quantization error.
 
-Under one scale elements have eight magnitudes. These are computed once, and each lane takes its own.
+Elements have eight magnitudes under a scale. These are computed once, and each lane selects one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .lanes import encoded
 from .thresholds import chosen
 
 BEYOND = INF + (1 << FP32.man_bits)
-"""A value beyond binary32: its difference from any number of binary32 is beyond it too."""
+"""A value above the binary32 range. Its difference from any binary32 number is also above the range."""
 
 
 EXPONENT = signed(FP32.exp_bits + 1)
@@ -35,7 +35,7 @@ class GridUnit(wiring.Component):
     -----
     scale : in, the scale byte
     a : in, the largest magnitude of the tensor, which is finite
-    grid : out, the values of the magnitudes 0, 0.5, 1, 1.5, 2, 3, 4 and 6, that of 0 in the low bits
+    grid : out, the values of the magnitudes 0, 0.5, 1, 1.5, 2, 3, 4 and 6, the first in the low bits
     """
 
     whole = True  # otherwise synthesis repeats the last steps of every value in every lane
@@ -68,7 +68,7 @@ class ElementError(wiring.Component):
     -----
     x : in, the number, which is finite
     p : in, its code, of the same sign
-    grid : in, of `GridUnit`
+    grid : in, from `GridUnit`
     error : out, a magnitude
     """
 
@@ -89,17 +89,17 @@ class ElementError(wiring.Component):
 
 
 def _square(m: Module, magnitude: Value) -> Value:
-    """Of subnormal numbers nothing is left."""
+    """The square of a magnitude, which is zero for subnormal numbers."""
     number = opened(magnitude)
     return limited(m, "square", product(m, "exact_square", number, number))
 
 
 POWERS = {FourOverSix.MAE: lambda m, magnitude: magnitude, FourOverSix.MSE: _square}
-"""What is summed, of |v - x|."""
+"""The term of the error sum, from |v - x|."""
 
 
 class ErrorSum(wiring.Component):
-    """The sum of the errors so far and the next one.
+    """The sum of the previous errors and the next one.
 
     Ports
     -----
@@ -124,9 +124,9 @@ class Candidate(wiring.Component):
     x : in, the numbers
     d, a : in, the constants of the tensor
     scale : in, the scale byte
-    enable : in, whether registers take what comes; with registers inside
+    enable : in, enable of the registers inside
     p : out, the codes
-    error : out, the sum of the errors, element after element; without a meaning where a number or a is NaN or Inf
+    error : out, the sum of the errors in the order of elements; undefined if any number or ``a`` is NaN or Inf
     """
 
     def __init__(self, config: Nvfp4Config) -> None:

@@ -1,5 +1,5 @@
-"""The block decoder under two levels of scales: what elements are multiplied with, its product with every element, and
-a lane for each code, which takes its own.
+"""The NVFP4 block decoder: the factor of the elements, its product with every magnitude, and a lane for each code,
+which selects a product.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _quiet(to: FloatFormat) -> int:
 
 
 def _with_payload(to: FloatFormat) -> int:
-    """The fraction of the only NaN that E4M3 has is all ones."""
+    """The only NaN of E4M3 has a fraction of all ones."""
     return _quiet(to) | ((1 << E4M3.man_bits) - 1) << to.man_bits - E4M3.man_bits
 
 
@@ -38,10 +38,10 @@ NANS: dict[DecodedNan, Callable[[FloatFormat], tuple[int, int]]] = {
     DecodedNan.ALL_ONES: lambda to: (to.magnitude_mask, to.magnitude_mask),
     DecodedNan.PAYLOAD: lambda to: (_with_payload(to), _quiet(to)),
 }
-"""The magnitude of NaN of the block scale, and of other NaN, in a destination."""
+"""The magnitude of NaN in a destination, for a NaN block scale and for other NaN."""
 
 MAGNITUDES = 1 << E2M1.bits - 1
-"""How many magnitudes elements have."""
+"""Number of magnitudes of an element."""
 
 
 NEVER = Const(0, 1)
@@ -49,7 +49,9 @@ NEVER = Const(0, 1)
 
 @dataclass(frozen=True)
 class Factor:
-    """A finite result before its rounding, and whether it is Inf, zero or, whatever the block scale is, NaN instead."""
+    """A finite result before its rounding, and flags that replace it: Inf, zero, and NaN (apart from a NaN block
+    scale).
+    """
 
     exact: Number
     is_infinite: Value
@@ -67,7 +69,7 @@ def multiplied(m: Module, s: Number, g: Value) -> Factor:
 def quotient(m: Module, s: Number, g: Value) -> Factor:
     magnitude = g[:-1]
     divisor = normalised(m, "g", magnitude, FP32)
-    # a digit more than a significand has, as the first may be zero, one to round by, and one for what remains
+    # one digit more than a significand, as the first may be zero, a guard digit, and a sticky bit
     digits = Const(0, SIGNIFICAND + 2)
     start = Cat(Const(0, SIGNIFICAND - len(s.significand) - 1), s.significand, Const(0, 1))
     ratio, rest = divided(m, "ratio", digits, divisor.significand, start)
@@ -86,19 +88,19 @@ FACTORS: dict[Convention, Callable[..., Factor]] = {
     Convention.DIVISOR: quotient,
     Convention.NONE: lambda m, s, g: Factor(s, NEVER, NEVER, NEVER),
 }
-"""The block scale with the tensor scale, by the convention of this one."""
+"""The block scale combined with the tensor scale, by the convention of the tensor scale."""
 
 
 class ScaledFactor(wiring.Component):
-    """The block scale with the tensor scale: s * g, s / g, or s alone, as the convention has it.
+    """The block scale combined with the tensor scale: s * g, s / g, or s alone, by the convention.
 
     Ports
     -----
     scale : in, the scale byte
-    g : in, the tensor scale, where there is one
+    g : in, the tensor scale, if the convention has one
     factor : out, the magnitude of the result
     is_negative, is_nan : out, its sign, and whether it is NaN
-    scale_is_nan : out, whether that is the block scale
+    scale_is_nan : out, whether the block scale is NaN
     nan_sign : out, the sign of a result that is NaN
     """
 
@@ -130,7 +132,7 @@ class ReducedFactor(wiring.Component):
 
     Ports
     -----
-    scaled : in, a magnitude, which is no NaN
+    scaled : in, a magnitude, which is not NaN
     factor : out, the product
     """
 
@@ -140,7 +142,7 @@ class ReducedFactor(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        exponent = -self.largest.bit_length()  # C is no power of two
+        exponent = -self.largest.bit_length()  # C is not a power of two
         inverse = Number(
             Const(round(Fraction(1 << SIGNIFICAND - 1 - exponent, self.largest)), SIGNIFICAND),
             Const(exponent, signed(FP32.exp_bits + 1)),
@@ -157,9 +159,9 @@ class ProductUnit(wiring.Component):
     -----
     factor : in, a magnitude
     is_nan : in, whether the factor is NaN
-    scale_is_nan : in, whether that is the block scale
-    products : out, the results of the magnitudes 0, 0.5, 1, 1.5, 2, 3, 4 and 6, that of 0 in the low bits
-    is_nan_of_zero : out, whether the first of them is NaN
+    scale_is_nan : in, whether the block scale is NaN
+    products : out, the results of the magnitudes 0, 0.5, 1, 1.5, 2, 3, 4 and 6, the first in the low bits
+    is_nan_of_zero : out, whether the first result is NaN
     """
 
     whole = True  # otherwise synthesis repeats the last steps of every product in every lane
@@ -193,7 +195,7 @@ class ProductUnit(wiring.Component):
         return m
 
     def narrowed(self, m: Module, name: str, pattern: Value) -> Value:
-        """A magnitude of binary32 to nearest even, as one of the destination, whose exponents are the same."""
+        """A binary32 magnitude rounded to nearest even in the destination, which has the same exponent range."""
         rest = FP32.man_bits - self.rules.destination.man_bits
         result = Signal(self.rules.destination.bits - 1, name=name)
         up = pattern[rest - 1] & (pattern[rest] | pattern[: rest - 1].any()) if rest else 0
@@ -202,13 +204,13 @@ class ProductUnit(wiring.Component):
 
 
 class ElementChoice(wiring.Component):
-    """The result of one code.
+    """The number of one code.
 
     Ports
     -----
     p : in, the code
-    products, is_nan_of_zero : in, of `ProductUnit`
-    is_nan, is_negative : in, of `ScaledFactor`
+    products, is_nan_of_zero : in, from `ProductUnit`
+    is_nan, is_negative : in, from `ScaledFactor`
     nan_sign : in, the sign of a result that is NaN
     y : out, the number
     """
@@ -227,9 +229,8 @@ class ElementChoice(wiring.Component):
 
 
 class Nvfp4Decoder(Pipeline[Nvfp4DecoderConfig]):
-    """Convert a scale byte and E2M1 codes under the scale of a tensor to a block of numbers; combinational, unless
-    ``registered_after`` names stage boundaries, at which there are registers then, with the handshake of
-    `BlockConverter`.
+    """Convert a scale byte and E2M1 codes under the scale of a tensor to a block of numbers. It is combinational
+    without registers, and has the handshake of `BlockConverter` with registers.
 
     Parameters
     ----------
@@ -238,13 +239,13 @@ class Nvfp4Decoder(Pipeline[Nvfp4DecoderConfig]):
     Raises
     ------
     TypeError, ValueError
-        those of `hdl.nvfp4_decoder_config`
+        as `hdl.nvfp4_decoder_config`
 
     Ports
     -----
     p : in, ``block_size`` codes, element 0 in the low bits
     scale : in, the scale byte
-    g : in, the scale of the tensor, where the convention has one
+    g : in, the scale of the tensor, if the convention has one
     y : out, ``block_size`` numbers of the destination, element 0 in the low bits
     i_valid, o_ready : in; with registers
     i_ready, o_valid : out; with registers

@@ -1,4 +1,4 @@
-"""Elements of a block under two levels of scales, by one binary32 product each."""
+"""NVFP4 elements, by one binary32 product each."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from ..primitives.binary32 import SIGNIFICAND, Number, normalised, packed, produ
 from .factor import EXPONENT
 
 SUBNORMAL_PLACES = 4
-"""Subnormal numbers with so many leading zeros are zero under every factor."""
+"""Subnormal numbers with so many leading zeros become zero under every factor."""
 
 FLAGS = ("is_zero", "is_infinite", "is_nan", "nan_sign")
-"""What lanes can be told of a factor that is no normal number."""
+"""Flags of a factor that is not a normal number."""
 
 LARGEST = E2M1.max_code
 NAN_CODES = {"block": 0b0100, "zero": 0b1011}
-"""The codes, in the orders ``ao`` and ``ao_single``, of all elements under a scale of NaN, which get its sign, and of a
-zero times Inf."""
+"""NaN codes in the orders ``ao`` and ``ao_single``: for all elements under a NaN scale, with its sign, and for zero
+times Inf.
+"""
 
 
 def flags_of(config: Nvfp4Config) -> dict[str, type]:
-    """Those of `FLAGS` that the order of a configuration has, as ports of a lane."""
+    """The `FLAGS` of the order of a configuration, as ports of a lane."""
     is_quotient = config.numerics.order in (Order.AO, Order.AO_SINGLE)
     return {name: In(1) for name in FLAGS if is_quotient}
 
 
 def with_specials(lane: Any, config: Nvfp4Config, magnitude: Value) -> Value:
-    """The code of an element: this magnitude under the sign of the number, unless something is NaN."""
+    """The code of an element: the magnitude with the sign of the number, or a NaN code."""
     source = config.numerics.source
     fraction, field, sign = lane.x[: source.man_bits], lane.x[source.man_bits : -1], lane.x[-1]
     code = Cat(magnitude, sign)
@@ -52,7 +53,7 @@ class ProductElement(wiring.Component):
     -----
     x : in, the number
     significand, exponent : in, the factor
-    is_zero, is_infinite, is_nan, nan_sign : in, what the factor is otherwise; in the orders ``ao`` and ``ao_single``
+    is_zero, is_infinite, is_nan, nan_sign : in, flags of the factor, in the orders ``ao`` and ``ao_single``
     p : out, the code
     """
 

@@ -23,7 +23,7 @@ from .lanes import connect_constants, encoded
 from .scale import SCALE_UNITS
 
 IGNORES_NAN = {Order.TE: True, Order.PAPER: True, Order.AO: False, Order.AO_SINGLE: False}
-"""Is NaN left out of the largest magnitude? Otherwise it is the largest of all."""
+"""Is NaN left out of the largest magnitude? Otherwise it is above all numbers."""
 
 
 class Nvfp4Maximum(wiring.Component):
@@ -67,12 +67,10 @@ class Nvfp4Maximum(wiring.Component):
 
 
 class Nvfp4Converter(Pipeline[Nvfp4Config]):
-    """Convert a block of numbers to a scale byte and element codes under the constants of a tensor; combinational,
-    unless ``registered_after`` names stage boundaries, at which there are registers then, with the handshake of
-    `BlockConverter`.
+    """Convert a block of numbers to a scale byte and element codes under the constants of a tensor. It is combinational
+    without registers, and has the handshake of `BlockConverter` with registers.
 
-    The constants are those that the order has of the largest magnitude of a tensor, whatever that is; other words have
-    no meaning.
+    The constants must be the ones that the order computes from some largest magnitude of a tensor.
 
     Parameters
     ----------
@@ -81,14 +79,14 @@ class Nvfp4Converter(Pipeline[Nvfp4Config]):
     Raises
     ------
     TypeError, ValueError
-        those of `hdl.nvfp4_config`
+        as `hdl.nvfp4_config`
 
     Ports
     -----
     x : in, ``block_size`` numbers of the source, element 0 in the low bits
-    k, d : in, the constants of the tensor, where the order has some
-    row_start, row_cells, row_thresholds : in, in place of d, the row of the table of thresholds that `scale` chooses
-    random : in, ``random_bits`` for each element, those of element 0 in the low bits; under stochastic rounding
+    k, d : in, the constants of the tensor, if the order has them
+    row_start, row_cells, row_thresholds : in, instead of d, the row that ``scale`` selects in the table of thresholds
+    random : in, ``random_bits`` for each element, element 0 in the low bits; under stochastic rounding
     scale : out, the scale byte
     p : out, ``block_size`` codes, element 0 in the low bits
     i_valid, o_ready : in; with registers
@@ -117,7 +115,7 @@ class Nvfp4Converter(Pipeline[Nvfp4Config]):
         now = Stage(m, self, control=("x", *constants)).crossed("input")
         m.d.comb += maximum.x.eq(now.x)
         self.tell(m, now, maximum)
-        for boundary in config.maximum_stages:  # what a part holds there, it registers itself
+        for boundary in config.maximum_stages:  # the maximum has its own registers
             now = now.crossed(boundary)
         now = now.crossed("amax", amax=maximum.amax)
         m.d.comb += unit.amax.eq(now.amax)
@@ -142,9 +140,9 @@ class Nvfp4Converter(Pipeline[Nvfp4Config]):
         return m
 
     def better(self, m: Module, platform: object, now: Stage) -> tuple[Stage, dict[str, Value]]:
-        """The stage after both scales were tried, with the one that is taken, and its codes.
+        """The stage after both scales were tried, with the better scale and its codes.
 
-        The larger scale is taken where its error is smaller, which it is not where there is NaN or Inf.
+        The larger scale is better if its error is smaller. It is never better in a block with NaN or Inf.
         """
         rules = self.config.numerics
         numbers = [(rules.source, now.x.word_select(lane, rules.source.bits)) for lane in range(rules.block_size)]

@@ -1,4 +1,4 @@
-"""What the numbers of a block are scaled with, by the binary32 operations of an order (`spec.Order`)."""
+"""The factor of the numbers of an NVFP4 block, by the binary32 operations of an order (`spec.Order`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXPONENT = signed(FP32.exp_bits + 1)
 """Shape of the exponent of a factor."""
 
 SUBNORMAL_PLACES = 2
-"""Leading zeros that a number has at most whose reciprocal is not beyond binary32."""
+"""The most leading zeros of a number with a reciprocal in the binary32 range."""
 
 ERROR = signed(SIGNIFICAND + 1)
 """Shape of the error of a product with a companion."""
@@ -28,13 +28,14 @@ FACTOR = {"significand": Out(SIGNIFICAND), "exponent": Out(EXPONENT)}
 class ReciprocalFactor(wiring.Component):
     """min(1 / (s * d), max), in the orders ``te`` and ``paper``: s is the scale, d the constant of the tensor.
 
-    Products below 2**-128 have a reciprocal beyond binary32; those down to it are subnormal, and lose one or two bits.
+    Products below 2**-128 have a reciprocal above the binary32 range. Subnormal products from 2**-128 on lose one or
+    two bits.
 
     Ports
     -----
     scale : in, the scale byte
     d : in, the constant of the tensor
-    significand, exponent : out, the factor, which may be a subnormal number where ``scale_max`` is below 448
+    significand, exponent : out, the factor, which can be a subnormal number if ``scale_max`` is below 448
     companion, error : out, a number whose product with the significand is 2**47 and this error
     """
 
@@ -57,7 +58,7 @@ class ReciprocalFactor(wiring.Component):
             now = now.crossed(boundary, exponent=now.exponent, is_one=now.is_one, **values)
             return {name: now.values[name] for name in values}
 
-        # under the scale 448 the divisor is below a tensor's largest magnitude / 6 unless scale_max is smaller
+        # the divisor under the scale 448 is below the largest magnitude of a tensor / 6, unless scale_max is smaller
         may_be_short = self.config.numerics.scale_max < E4M3.max_value
         is_short = v.exponent == -FP32.emin if may_be_short else None
         quotient, error = reciprocal(m, "reciprocal", v.significand, crossed, is_short)
@@ -76,7 +77,7 @@ class ReciprocalFactor(wiring.Component):
         return m
 
     def divisor(self, m: Module, now: Stage) -> tuple[Number, Stage]:
-        """fl(s * d), exactly where its reciprocal is within binary32, and the stage that it is in."""
+        """fl(s * d), which is exact if its reciprocal is in the binary32 range, and the stage after it."""
         s = normalised(m, "s", self.scale[:-1], E4M3)
         d = normalised(m, "d", self.d[:-1], FP32, places=SUBNORMAL_PLACES)
         exponents = {"s_exponent": s.exponent, "d_exponent": d.exponent}
@@ -89,7 +90,7 @@ class ReciprocalFactor(wiring.Component):
         exact = product(m, "v", s, d, now.low + (now.high << 2) if rows else None)
         now = now.crossed("denominator", control=(), significand=exact.significand, exponent=exact.exponent)
         exact = Number(now.significand, now.exponent)
-        below = Signal(range(SUBNORMAL_PLACES + 1), name="v_below")  # places that a subnormal product has fewer
+        below = Signal(range(SUBNORMAL_PLACES + 1), name="v_below")  # bits that a subnormal product lacks
         for places in range(1, SUBNORMAL_PLACES + 1):
             with m.If(exact.exponent == FP32.emin - places):
                 m.d.comb += below.eq(places)
@@ -111,15 +112,15 @@ class ReciprocalFactor(wiring.Component):
 
 
 class QuotientFactor(wiring.Component):
-    """d / s, in the orders ``ao`` and ``ao_single``: d is the constant of the tensor, 0, a normal number, Inf or NaN; s
-    is the scale, which is a normal number or NaN.
+    """d / s, in the orders ``ao`` and ``ao_single``. The constant d of the tensor is 0, a normal number, Inf or NaN,
+    and the scale s is a normal number or NaN.
 
     Ports
     -----
     scale : in, the scale byte
     d : in, the constant of the tensor
-    significand, exponent : out, the factor, where it is a normal number
-    is_zero, is_infinite, is_nan : out, what it is otherwise
+    significand, exponent : out, the factor, if it is a normal number
+    is_zero, is_infinite, is_nan : out, flags of another factor
     """
 
     def __init__(self, config: Nvfp4Config) -> None:
@@ -160,4 +161,4 @@ FACTOR_UNITS: dict[Order, type[ReciprocalFactor] | type[QuotientFactor]] = {
     Order.AO: QuotientFactor,
     Order.AO_SINGLE: QuotientFactor,
 }
-"""By order; those without an entry have no hardware."""
+"""The unit for the factor, by order. Other orders have no hardware."""

@@ -1,4 +1,4 @@
-"""The lanes of an encoder under two levels of scales, and what they are told of the scale."""
+"""The lanes of an NVFP4 encoder, and the unit that prepares the scale for them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ FORMS: dict[Nvfp4Form, tuple[Any, Any]] = {
     Nvfp4Form.THRESHOLDS: (dict.fromkeys(FACTOR_UNITS, ThresholdUnit), ThresholdElement),
     Nvfp4Form.TABLE: (dict.fromkeys(FACTOR_UNITS, TableUnit), ThresholdElement),
 }
-"""By form, what makes of the scale what the lanes are told, by order, and a lane."""
+"""By form: the units that prepare the scale for the lanes, by order, and a lane."""
 
 
 def connect_constants(m: Module, part: wiring.Component, now: Stage) -> None:
-    """Connect the constant of the tensor that a part has; it is one where the order has none."""
+    """Connect the constants of the tensor to a part. A constant that the order lacks is one."""
     for name, member in part.signature.members.items():
         if member.flow is In and name not in ("amax", "scale", "enable"):
             m.d.comb += getattr(part, name).eq(now.control.get(name, FP32.bias << FP32.man_bits))
@@ -38,9 +38,7 @@ def connect_constants(m: Module, part: wiring.Component, now: Stage) -> None:
 def encoded(
     m: Module, platform: object, component: Any, now: Stage, also: Mapping[str, Value] = {}
 ) -> tuple[Stage, dict[str, Value]]:
-    """The stage of a component in which the code of each lane is known, and these codes. ``also`` are more values that
-    are there before and after.
-    """
+    """The stage of a component with the code of each lane, and these codes. ``also`` are values that are carried along."""
     config = component.config
     rules = config.numerics
     lanes, width = range(rules.block_size), rules.source.bits

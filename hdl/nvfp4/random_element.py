@@ -1,7 +1,7 @@
-"""Elements of a block under two levels of scales, rounded by random bits.
+"""NVFP4 elements with stochastic rounding.
 
-Random bits are added to so many bits below the last place of an element. So of the product only the bits down to there
-are looked at, and whether its rounding to binary32 carries into them.
+Random bits are added below the last place of an element. So only the bits of the product down to there are used, and
+whether its rounding to binary32 carries into them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class RandomElement(wiring.Component):
             binade.eq(y.exponent - E2M1.emin),
             places.eq(Mux(binade[-1], Mux(binade < -size, size + 1, -binade), 0)),
             total.eq((top >> places) + self.random),
-            # a binade has two codes, and the first one with a leading bit begins at two
+            # a binade has two codes, and the first binade with a leading bit begins at two
             code.eq(total[count:] + Mux(binade[-1], Const(0, 3), binade[:2] << 1)),
         ]
         is_large = self.x[source.man_bits : -1].all() | (~binade[-1] & (binade[2:].any() | binade[:2].all())) | code[-1]

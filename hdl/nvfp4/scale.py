@@ -1,4 +1,4 @@
-"""The scale byte of a block under two levels of scales, by the binary32 operations of an order (`spec.Order`)."""
+"""The scale byte of an NVFP4 block, by the binary32 operations of an order (`spec.Order`)."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ SMALLEST_NORMAL = 1 << E4M3.man_bits
 assert E4M3.nan_code is not None
 NAN = E4M3.nan_code
 STEPS = E4M3.man_bits + 1
-"""Digits of a quotient behind the leading one that a rounding to a scale looks at."""
+"""Digits of a quotient after the leading one that the rounding to a scale uses."""
 
 
 def sixth(m: Module, magnitude: Value, source: FloatFormat) -> Value:
-    """fl(b / 6), the pattern in binary32 of a finite number without its sign.
+    """fl(b / 6), the binary32 pattern for a finite magnitude.
 
-    The dividend moves up until the whole quotient has all bits of a significand, or its last place is that of the
-    subnormal numbers.
+    The dividend is shifted up until the integer quotient has all bits of a significand, or its last place is the
+    smallest subnormal number.
     """
     fraction, field = magnitude[: source.man_bits], magnitude[source.man_bits :]
-    room = Signal(FP32.exp_bits, name="sixth_room")  # places from the last place of b to that of subnormals
+    room = Signal(FP32.exp_bits, name="sixth_room")  # places from the last place of b to the smallest subnormal number
     places = Signal(2, name="sixth_places")
     dividend = Signal(SIGNIFICAND + 3, name="sixth_dividend")
     significand = Cat(Const(0, FP32.man_bits - source.man_bits), fraction, field.any())
@@ -59,15 +59,15 @@ def sixth(m: Module, magnitude: Value, source: FloatFormat) -> Value:
 
 
 class Nvfp4Scale(wiring.Component):
-    """The scale of a block in the orders ``te`` and ``paper``: the product of the largest magnitude, or of a sixth of
-    it, and the constant k of the tensor, which is a normal number.
+    """The scale of a block in the orders ``te`` and ``paper``: the largest magnitude, or a sixth of it, times the
+    constant k of the tensor, which is a normal number.
 
     Ports
     -----
-    amax : in, the largest magnitude of the block, without sign; no NaN
+    amax : in, the largest magnitude of the block, which is not NaN
     k : in, the constant of the tensor
     scale : out, the scale byte
-    larger : out, that of 1.5 times the product; where the rules try both 4 and 6
+    larger : out, the scale byte for 1.5 times the product; if the rules try both 4 and 6
     """
 
     def __init__(self, config: Nvfp4Config) -> None:
@@ -118,15 +118,15 @@ class Nvfp4Scale(wiring.Component):
 
 
 class RatioScale(wiring.Component):
-    """The scale of a block in the orders ``ao`` and ``ao_single``: the quotient of a sixth of the largest magnitude and
-    the constant k of the tensor, from the smallest normal scale to the largest.
+    """The scale of a block in the orders ``ao`` and ``ao_single``: a sixth of the largest magnitude, divided by the
+    constant k of the tensor, and limited to the normal scales.
 
-    The quotient is rounded twice. Of the first rounding, to binary32, the second sees only whether it went to the last
-    digit that it looks at, from above or from below; a comparison of remainder and divisor says that.
+    The quotient is rounded twice. The first rounding, to binary32, matters to the second only if it reaches the last
+    digit that the second uses, from above or from below. A comparison of remainder and divisor decides that.
 
     Ports
     -----
-    amax : in, the largest magnitude of the block, without sign; NaN is above Inf
+    amax : in, the largest magnitude of the block; NaN is above Inf
     k : in, the constant of the tensor
     scale : out, the scale byte
     """
@@ -146,7 +146,7 @@ class RatioScale(wiring.Component):
         no_b, no_k = ~pattern.any() & ~b_special, ~k.any()
         with m.If((b_special & b_fraction) | (k_special & k_fraction)):
             m.d.comb += self.scale.eq(NAN)
-        with m.Elif((b_special & k_special) | (no_b & no_k)):  # invalid operations make a NaN with a sign
+        with m.Elif((b_special & k_special) | (no_b & no_k)):  # invalid operations return a NaN with a sign
             m.d.comb += self.scale.eq(E4M3.sign_mask | NAN)
         with m.Elif(b_special | no_k):
             m.d.comb += self.scale.eq(LARGEST)
@@ -157,7 +157,7 @@ class RatioScale(wiring.Component):
         return m
 
     def quotient(self, m: Module, pattern: Value, k: Value) -> tuple[Value, Value]:
-        """The code of a quotient, which may be too large, and whether that is below the smallest normal scale."""
+        """The code of the quotient, without an upper limit, and whether it is below the smallest normal scale."""
         a, b = normalised(m, "dividend", pattern, FP32), normalised(m, "divisor", k, FP32)
         divisor = b.significand
         is_less = Signal()
@@ -199,4 +199,4 @@ SCALE_UNITS: dict[Order, type[Nvfp4Scale] | type[RatioScale]] = {
     Order.AO: RatioScale,
     Order.AO_SINGLE: RatioScale,
 }
-"""By order; those without an entry have no hardware."""
+"""The unit for the scale, by order. Other orders have no hardware."""

@@ -1,13 +1,13 @@
-"""Thresholds in place of products: the code of a number is how many of them it reaches.
+"""Thresholds in place of products: the code of a number is the number of thresholds that it reaches.
 
-For one factor, fl(x * factor) does not fall as x grows. So the numbers that are rounded to an element or above are
-those from a threshold on, and both roundings are in the threshold. Elements of E2M1 change at 0.25, 0.75, 1.25, 1.75,
-2.5, 3.5 and 5, which are 1, 1.25, 1.5 and 1.75 times powers of two: four *marks* in every binade of products, from
-0.25 on. So four thresholds with significands of 24 bits, without a limit of their exponents, give all, and a code
-follows from how many marks the number has passed (`CODES`). No two of them are in the same eighth of a binade, a
-*cell*: a lane compares the last bits of its number with those of the one mark that its cell has.
+For one factor, fl(x * factor) never decreases as x grows. So all numbers from some threshold on are rounded to an
+element or above, and the threshold accounts for both roundings. The codes of E2M1 change at 0.25, 0.75, 1.25, 1.75,
+2.5, 3.5 and 5, which are 1, 1.25, 1.5 and 1.75 times powers of two. These are four *marks* in every binade of products
+from 0.25 on. So four thresholds with significands of 24 bits and unlimited exponents are enough, and the number of
+marks that a number has passed gives its code (`CODES`). No two marks are in the same eighth of a binade, a *cell*. So a
+lane compares the last bits of its number with the one mark in its cell.
 
-This file is the format of what lanes are told, a row, and makes the table of rows that software writes for a tensor.
+This file defines a row, which lanes receive, and makes the table of rows that software writes for a tensor.
 """
 
 from __future__ import annotations
@@ -19,36 +19,38 @@ from fractions import Fraction
 from ...spec import E4M3, FP32, FloatFormat, Nvfp4Encode, Order, Port, Role
 
 MARKS = ((4, True), (5, True), (6, False), (7, False))
-"""Quarters of one, and whether a product must be beyond that: a tie goes to the even element."""
+"""Marks in quarters, and whether a product must be above the mark. (A tie rounds to the even element.)"""
 
 CODES = (0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7)
-"""The code by the number of marks that were passed, the first one at a product of 0.25."""
+"""The code for each number of passed marks. The first mark is a product of 0.25."""
 
 CELLS = 8
 CELL_BITS = 4
-"""Of a cell: marks passed before it, three bits, whose last two say which mark is next, and whether it has that."""
+"""Bits of a cell: three for the number of marks before it, whose last two select the next mark, and one that is set if
+this mark is in the cell."""
 START_BITS = FP32.exp_bits + 2
 
 SIGNIFICAND = FP32.man_bits + 1
 ALWAYS, NEVER = -(1 << START_BITS - 1), FP32.max_code >> FP32.man_bits
-"""Exponents at which codes begin, under a factor of Inf and of 0."""
+"""Exponents from which codes are nonzero, for the factors Inf and 0."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What lanes are told under one scale."""
+    """The thresholds for one scale."""
 
     start: int
-    """The exponent field at which codes begin: so many binades above it a number has passed four times as many marks,
-    and those of its cell. May be negative."""
+    """The exponent field from which codes are nonzero. In each binade above it, a number has passed four more marks,
+    and the marks before its cell. It may be negative.
+    """
     cells: tuple[int, ...]
-    """Of each eighth of a binade, the fields of `CELL_BITS`."""
+    """The cell of each eighth of a binade, with `CELL_BITS` bits."""
     thresholds: tuple[int, ...]
-    """The last bits of each mark, those of a fraction of the source after the three that say the cell."""
+    """The last bits of each mark: a source fraction without the three bits that select the cell."""
 
 
 def row_ports(source: FloatFormat) -> tuple[Port, ...]:
-    """The ports through which a row enters."""
+    """The input ports of a row."""
     shapes = {
         Role.ROW_START: (START_BITS, 1),
         Role.ROW_CELLS: (CELL_BITS, CELLS),
@@ -61,7 +63,7 @@ def row_ports(source: FloatFormat) -> tuple[Port, ...]:
 
 
 def _rounded(value: Fraction) -> Fraction:
-    """A positive number in binary32, to nearest even, without a limit above."""
+    """A positive number rounded to nearest even in binary32, without an upper limit."""
     exponent = value.numerator.bit_length() - value.denominator.bit_length()
     exponent -= value < Fraction(2) ** exponent
     step = Fraction(2) ** (max(exponent, FP32.emin) - FP32.man_bits)
@@ -76,7 +78,7 @@ def _reciprocal(s: Fraction, d: Fraction) -> Fraction:
 
 
 def _quotient(s: Fraction, d: Fraction) -> Fraction:
-    """d / s; beyond binary32 for a scale of 0, which these orders have not."""
+    """d / s. For a scale of 0, which these orders never produce, it is above the largest number."""
     return _rounded(d / s) if s else 2 * FP32.max_value
 
 
@@ -86,15 +88,15 @@ FACTORS: dict[Order, Callable[[Fraction, Fraction], Fraction]] = {
     Order.AO: _quotient,
     Order.AO_SINGLE: _quotient,
 }
-"""What numbers are multiplied with, of the scale and the constant d."""
+"""The factor of the numbers, from the scale and the constant d."""
 
 
 def marks_of(significand: int) -> list[tuple[int, bool]]:
-    """For a factor of this significand in [2**23, 2**24), of each mark the fraction of its threshold, and whether it is
-    in the upper of the two binades between which thresholds of products in [1, 2) lie.
+    """For a factor with this significand in [2**23, 2**24): the fraction of the threshold of each mark, and whether the
+    threshold is in the upper of the two binades that contain thresholds of products in [1, 2).
 
-    A product X * significand is rounded beyond m where it is above m by more than half a last place, and to m or beyond
-    from half a last place below it on.
+    A product X * significand is rounded above m if it exceeds m by more than half a last place, and to m or above from
+    half a last place below m on.
     """
     found = []
     for quarters, is_beyond in MARKS:
@@ -112,10 +114,10 @@ def marks_of(significand: int) -> list[tuple[int, bool]]:
 
 
 def row_of(marks: Sequence[tuple[int, bool]], exponent: int, source: FloatFormat) -> Row:
-    """The row of a factor: of its marks and its exponent."""
+    """The row of a factor, from its marks and its exponent."""
     dropped, low = FP32.man_bits - source.man_bits, source.man_bits - 3
     upper = sum(is_upper for _, is_upper in marks)
-    fractions = [-(-fraction >> dropped) for fraction, _ in marks]  # of a shorter source the next one that it has
+    fractions = [-(-fraction >> dropped) for fraction, _ in marks]  # rounded up to a fraction of a shorter source
     cells = [fraction >> FP32.man_bits - 3 for fraction, _ in marks]
     start = FP32.bias - 3 - exponent + (upper > 0)
     passed = [sum(cell < number for cell in cells) - upper + 4 * (upper > 0) for number in range(CELLS)]
@@ -130,10 +132,10 @@ def row_of(marks: Sequence[tuple[int, bool]], exponent: int, source: FloatFormat
 
 
 def threshold_table(rules: Nvfp4Encode, d: int) -> tuple[Row, ...]:
-    """What software writes for a tensor: the row of each scale byte from 0 to 0x7E.
+    """The table that software writes for a tensor: the row of each scale byte from 0 to 0x7E.
 
-    ``d`` is the pattern of the constant of the tensor (`Nvfp4Encode.ports`), which is not NaN; under the order
-    ``ao_single`` that of one.
+    ``d`` is the pattern of the constant of the tensor (`Nvfp4Encode.ports`), which is not NaN. In the order
+    ``ao_single`` it is the pattern of one.
 
     >>> from mxcast.spec import nvfp4_encoding
     >>> table = threshold_table(nvfp4_encoding("nvfp4", source="bf16"), 0x3B73CF3E)  # a tensor up to 10
@@ -145,7 +147,7 @@ def threshold_table(rules: Nvfp4Encode, d: int) -> tuple[Row, ...]:
 
 
 def row_under(rules: Nvfp4Encode, scale: int, d: int) -> Row:
-    """One row of the table."""
+    """A row of the table."""
     nothing = (0,) * CELLS, (0,) * len(MARKS)
     if d > FP32.max_code:
         return Row(ALWAYS, *nothing)

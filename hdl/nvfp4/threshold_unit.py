@@ -1,10 +1,9 @@
-"""A row of thresholds (`threshold_row`), made of the factor of a block by corrections of a product.
+"""A row of thresholds (`threshold_row`), computed from the factor of a block by correcting a product.
 
-Of a factor with the significand R there is a companion W, about its reciprocal, with R * W = 2**47 + e and a small
-error e, which a division leaves. The threshold X of the mark m, in quarters, is about m * W / 4. Let 4 * X = m * W + c.
-Then 4 * X * R = m * 2**47 + m * e + c * R, and X * R is rounded to the mark or beyond where c * R reaches half a last
-place less m * e. That is one short division for the least c, and X is the next whole number: exact, without a
-multiplier.
+A factor with the significand R has a companion W near its reciprocal: R * W = 2**47 + e with a small error e, which a
+division leaves. The threshold X of the mark m, in quarters, is near m * W / 4. Let 4 * X = m * W + c. Then 4 * X * R =
+m * 2**47 + m * e + c * R, and X * R is rounded to the mark or above if c * R reaches half a last place minus m * e. One
+short division finds the least c, and X is the next whole number. The result is exact, and needs no multiplier.
 """
 
 from __future__ import annotations
@@ -24,22 +23,22 @@ from .threshold_row import CELL_BITS, CELLS, MARKS, NEVER
 from .thresholds import row_shapes
 
 HALF_PLACE = 1 << SIGNIFICAND + 1
-"""Half a last place of a product, in its units."""
+"""Half a last place of a product, in units of the product."""
 STEPS = 4
 """Digits of c, which is between -11 and 12."""
 CORRECTION = ("multiples", "left", "least2", "least4")
-"""Stage boundaries at which c is not known yet, or has just become known."""
+"""Stage boundaries up to the one at which c is known."""
 
 
 class ThresholdUnit(wiring.Component):
-    """What lanes are told, of the scale and the constant of the tensor.
+    """Compute the row of the lanes from the scale and the constant of the tensor.
 
     Ports
     -----
     scale : in, the scale byte
     d : in, the constant of the tensor
     start, cells, thresholds : out, the row
-    is_zero, is_infinite, is_nan : out, what the factor is that is no normal number; where the order has one
+    is_zero, is_infinite, is_nan : out, flags of the factor, in the orders ``ao`` and ``ao_single``
     """
 
     def __init__(self, config: Nvfp4Config) -> None:
@@ -64,7 +63,7 @@ class ThresholdUnit(wiring.Component):
             companion, error = reciprocal(m, "companion", factor.significand)
         told = {flag: getattr(factor, flag) for flag in (*self.flags, "significand", "exponent")}
         every = [Stage(m, self, values={**told, "companion": companion, "error": error})]
-        for boundary in CORRECTION:  # what all marks are made of
+        for boundary in CORRECTION:  # the values that all marks use
             every.append(every[-1].crossed(boundary, **{name: every[-1].values[name] for name in told}))
         marks = [self.threshold(m, quarters, is_beyond, every) for quarters, is_beyond in MARKS]
         now = every[-1].crossed("threshold", **every[-1].values)
@@ -76,9 +75,9 @@ class ThresholdUnit(wiring.Component):
         return m
 
     def threshold(self, m: Module, quarters: int, is_beyond: bool, every: list[Stage]) -> tuple[Value, Value]:
-        """Of a mark the fraction of its threshold, and whether it is in the upper of two binades."""
+        """The fraction of the threshold of a mark, and whether the threshold is in the upper of two binades."""
         name = f"mark{quarters}"
-        error, companion = f"{name}_error", f"{name}_companion"  # so many of them
+        error, companion = f"{name}_error", f"{name}_companion"  # so many times
         left: Value = Signal(signed(SIGNIFICAND + 4), name=f"{name}_left")
         limit = HALF_PLACE if is_beyond else -HALF_PLACE - 1
         multiples = {error: quarters * every[0].error, companion: quarters * every[0].companion}
@@ -111,15 +110,15 @@ class ThresholdUnit(wiring.Component):
         return now.values[fraction], now.values[is_upper]
 
     def row(self, m: Module, marks: list[tuple[Value, Value]], exponent: Value) -> None:
-        """The row of some marks and the exponent of their factor."""
+        """Connect the row, from the marks and the exponent of their factor."""
         source = self.config.numerics.source
         dropped, low = FP32.man_bits - source.man_bits, source.man_bits - 3
         upper = Signal(range(len(MARKS) + 1))
         m.d.comb += upper.eq(sum((is_upper for _, is_upper in marks), Const(0, 1)))
         places = []
         for number, (fraction, _) in enumerate(marks):
-            place = Signal(CELLS, name=f"place{number}")  # one bit, that of its cell
-            shorter = Signal(low + 4, name=f"fraction{number}")  # of a shorter source the next one that it has
+            place = Signal(CELLS, name=f"place{number}")  # one-hot: its cell
+            shorter = Signal(low + 4, name=f"fraction{number}")  # rounded up to a fraction of a shorter source
             m.d.comb += [
                 place.eq(Const(1, CELLS) << fraction[-3:]),
                 shorter.eq(fraction[dropped:] + fraction[:dropped].any()),

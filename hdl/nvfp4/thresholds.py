@@ -1,4 +1,4 @@
-"""Elements of a block under two levels of scales, by comparisons with a row of thresholds (`threshold_row`)."""
+"""NVFP4 elements by comparisons with a row of thresholds (`threshold_row`)."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from .element import SUBNORMAL_PLACES, flags_of, with_specials
 from .threshold_row import ALWAYS, CELL_BITS, CELLS, CODES, MARKS, START_BITS, row_ports
 
 FIRST = tuple(CODES.index(code) for code in range(1, E2M1.max_code + 1))
-"""Marks that a number of a code or above has passed."""
+"""The number of marks that a number of each code from 1 on has passed."""
 
 
 BELOW, ABOVE = 1, 4
-"""Binades below and above the one at which codes begin in which cells matter: below no mark has been passed, above all
-have."""
+"""Binades below and above the start in which cells matter. Below them no mark is passed, and above them all marks are.
+"""
 
 
 def row_shapes(config: Nvfp4Config) -> dict[str, Shape | int]:
-    """What lanes are told of the thresholds: the fields of `threshold_row.Row`."""
+    """Signals of a row to the lanes: the fields of `threshold_row.Row`."""
     low = config.numerics.source.man_bits - 3
     return {"start": signed(START_BITS), "cells": CELLS * CELL_BITS, "thresholds": len(MARKS) * low}
 
 
 def chosen(words: Value, number: Value) -> Value:
-    """One of as many words as the number can choose from, word 0 in the low bits."""
+    """The word that a number selects, word 0 being in the low bits."""
     if not len(number):
         return words
     half = len(words) // 2
@@ -37,14 +37,14 @@ def chosen(words: Value, number: Value) -> Value:
 
 
 class TableUnit(wiring.Component):
-    """What lanes are told, of a row of the table.
+    """Prepare a row of the table for the lanes.
 
     Ports
     -----
     scale : in, the scale byte
     row_start, row_cells, row_thresholds : in, its row
     start, cells, thresholds : out, the row
-    is_zero, is_infinite, is_nan : out, what the factor is that is no normal number; where the order has one
+    is_zero, is_infinite, is_nan : out, flags of the factor, in the orders ``ao`` and ``ao_single``
     """
 
     def __init__(self, config: Nvfp4Config) -> None:
@@ -70,13 +70,13 @@ class TableUnit(wiring.Component):
 
 
 class ThresholdElement(wiring.Component):
-    """One element: how many marks the number has passed.
+    """One element, from the number of marks that its number has passed.
 
     Ports
     -----
     x : in, the number
     start, cells, thresholds : in, the row of the scale
-    is_zero, is_infinite, is_nan, nan_sign : in, what the factor is otherwise; where the order has one
+    is_zero, is_infinite, is_nan, nan_sign : in, flags of the factor, in the orders ``ao`` and ``ao_single``
     p : out, the code
     """
 
@@ -91,10 +91,10 @@ class ThresholdElement(wiring.Component):
         source = self.config.numerics.source
         low = source.man_bits - 3
         significand, field = with_field(m, "x", self.x[:-1], source, places=SUBNORMAL_PLACES)
-        entry = Signal(CELL_BITS)  # of the cell that the number is in
+        entry = Signal(CELL_BITS)  # the cell of the number
         threshold = Signal(low)
         is_passed = Signal()
-        binades = Signal(signed(START_BITS + 1))  # above the one at which codes begin
+        binades = Signal(signed(START_BITS + 1))  # above the start
         passed = Signal(range(4 * (ABOVE + BELOW) + CELLS + 1))
         magnitude = Signal(E2M1.bits - 1)
         m.d.comb += [
@@ -111,7 +111,7 @@ class ThresholdElement(wiring.Component):
         ]
         is_small = ~now.significand[-1] | (now.binades < -BELOW)
         is_large = now.binades > ABOVE
-        if self.config.numerics.scale_max < E4M3.max_value:  # otherwise 2**128, as which Inf is read, reaches them all
+        if self.config.numerics.scale_max < E4M3.max_value:  # otherwise Inf is read as 2**128, which passes all marks
             is_large = is_large | now.x[source.man_bits : -1].all()
         if flags_of(self.config):
             is_large = is_large | now.is_infinite

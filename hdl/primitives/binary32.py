@@ -36,7 +36,7 @@ ONE_AND_A_HALF = Number(Const(3, 2), Const(0, signed(2)))
 def normalised(
     m: Module, name: str, magnitude: Value, format: FloatFormat, places: int | None = None, zeros: Value | None = None
 ) -> Number:
-    """A finite magnitude of a format as a `Number`; the parameters are those of `with_field`."""
+    """A finite magnitude of a format as a `Number`; the parameters are as in `with_field`."""
     significand, field = with_field(m, name, magnitude, format, places, zeros)
     exponent = Signal(signed(format.exp_bits + 1), name=f"{name}_exponent")
     m.d.comb += exponent.eq(field - format.bias)

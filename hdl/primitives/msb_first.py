@@ -18,9 +18,8 @@ from ..config.architecture import Amax
 from ..emission.modules import instantiated
 from .amax import AmaxTree
 from .register import Stage
-from .table import table
-
-LUT_INPUTS = 6
+from .sticky import carry_or
+from .table import LUT_INPUTS, table
 
 
 class Some(wiring.Component):
@@ -37,8 +36,7 @@ class Some(wiring.Component):
         lanes = [self.i[self.width * lane : self.width * (lane + 1)].all() for lane in range(self.lanes)]
         together = max(LUT_INPUTS // self.width, 1)
         positions = [Cat(lanes[first : first + together]).any() for first in range(0, self.lanes, together)]
-        chain = Signal(len(positions) + 1)  # a set position generates a carry, and all positions propagate it
-        m.d.comb += [chain.eq(Cat(positions) + Const((1 << len(positions)) - 1, len(positions))), self.y.eq(chain[-1])]
+        carry_or(m, self.y, positions)
         return m
 
 

@@ -18,10 +18,10 @@ Config = TypeVar("Config", bound=HardwareConfig)
 
 
 class Pipeline(wiring.Component, Generic[Config]):
-    """A component with the ports of a configuration. Clock and reset are those of the domain ``sync``."""
+    """A component with the ports of a configuration. Clock and reset belong to the domain ``sync``."""
 
     SIGNALS: ClassVar[frozenset[str]] = frozenset()
-    """Names of signals in the module, besides its ports. A module of the same name would be hidden."""
+    """Names of signals in the module that are not ports. A module of the same name would be hidden."""
 
     def __new__(cls, *arguments: Any, **fields: Any) -> Self:
         self = super().__new__(cls, *arguments, **fields)

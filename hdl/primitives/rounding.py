@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from amaranth.hdl import Value
 
-from ...spec import Encode, Rounding
+from ...spec import Operation, Rounding
 
 
-def bits_below(numerics: Encode) -> int:
+def bits_below(rules: Operation) -> int:
     """Number of bits below the last place that a rounding uses, in addition to the OR of everything below them."""
-    return max(numerics.random_bits, 1)
+    return max(rules.random_bits, 1)
 
 
 def rounds_up(

@@ -31,6 +31,12 @@ class Term:
         return truth_of(self.function, len(self.inputs))
 
 
+def carry_or(m: Module, y: Signal, positions: list[Value]) -> None:
+    """Connect ``y`` to the OR of positions, on a carry chain: a set position generates a carry, and all propagate it."""
+    chain = Signal(len(positions) + 1)
+    m.d.comb += [chain.eq(Cat(positions) + Const((1 << len(positions)) - 1, len(positions))), y.eq(chain[-1])]
+
+
 class Sticky(wiring.Component):
     """``y``: is any function set? Each function has its own bits of ``i`` and a LUT, and the carry chain is the OR."""
 
@@ -46,8 +52,7 @@ class Sticky(wiring.Component):
         for width, truth in zip(self.widths, self.truth):
             positions.append((Const(truth, 1 << width) >> self.i[first : first + width])[0])
             first += width
-        chain = Signal(len(positions) + 1)  # a set position generates a carry, and all positions propagate it
-        m.d.comb += [chain.eq(Cat(positions) + Const((1 << len(positions)) - 1, len(positions))), self.y.eq(chain[-1])]
+        carry_or(m, self.y, positions)
         return m
 
 

@@ -67,8 +67,8 @@ CASES = (
         ("e4m3", "te", {"rounding": "sr", "random_bits": 1, "source": "fp16", "block_size": 4}),
         # modes
         ("e4m3,e5m2", "ocp", {"scale_rule": "floor,ceil"}),  # two bits of mode
-        ("e4m3", "ocp", {"scale_rule": "floor,bias_floor"}),  # one; the tree has none
-        ("e3m2,e2m3,int6", "ocp", {"amax_key": "magnitude", "block_size": 8}),  # mode 3 is nobody's
+        ("e4m3", "ocp", {"scale_rule": "floor,bias_floor"}),  # one mode bit, which the tree does not need
+        ("e3m2,e2m3,int6", "ocp", {"amax_key": "magnitude", "block_size": 8}),  # no format has mode 3
         (
             "int8,e5m2",
             "te",

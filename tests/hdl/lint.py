@@ -8,13 +8,13 @@ import subprocess
 from mxcast.sim.run.tools import verilator_root
 
 COCOTB = ("--cc", "--vpi", "--public-flat-rw", "-Wall", "-Mdir")
-"""What cocotb's builds ask for, and a folder: every signal stays visible, so combinational loops through the parts of
-one vector are reported, which `--lint-only` never does.
+"""The options of cocotb's builds, before a folder. Every signal stays visible, so combinational loops through parts of
+a vector are reported, which `--lint-only` never does.
 """
 
 
 def lint(*arguments: object) -> str:
-    """What Verilator says, apart from its report on itself."""
+    """The messages of Verilator, without its statistics."""
     root = verilator_root()
     done = subprocess.run(
         [root / "bin" / "verilator_bin", *arguments],

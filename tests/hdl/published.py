@@ -4,7 +4,7 @@ EMAX = {"e5m2": 15, "e4m3": 8, "e3m2": 4, "e2m3": 2, "e2m1": 2, "int8": 0}
 MMAX = {"e5m2": 0x600000, "e4m3": 0x600000, "e3m2": 0x600000, "e2m3": 0x700000, "e2m1": 0x400000, "int8": 0x7E0000}
 """Mantissa of the largest number."""
 BIAS = {"e5m2": 15, "e4m3": 7, "e3m2": 3, "e2m3": 1, "e2m1": 1, "int8": 0}
-"""The FPGA paper's int8 has none."""
+"""The int8 of the FPGA paper has no bias, which is 0 here."""
 BITS = {"e5m2": 8, "e4m3": 8, "e3m2": 6, "e2m3": 6, "e2m1": 4, "int8": 8}
 EVEN = {"e5m2": 0x700000, "e4m3": 0x780000, "e3m2": 0x700000, "e2m3": 0x780000, "e2m1": 0x600000, "int8": 0x7F0000}
 """First mantissa that ``even`` rounds up."""

@@ -7,7 +7,7 @@ from amaranth.sim import Simulator
 
 
 def outputs(component, stimuli: list[dict[str, int]], names: list[str]) -> list[tuple[int, ...]]:
-    """What a combinational component gives for each stimulus."""
+    """The outputs of a combinational component for each stimulus."""
     found = []
     inputs = {port: Value.cast(getattr(component, port)) for port in stimuli[0]}
     wanted = [Value.cast(getattr(component, name)) for name in names]

@@ -14,6 +14,7 @@ from amaranth.hdl import UnusedElaboratable
 
 from mxcast.hdl import AmaxTree, BlockConverter, ElementQuantizer, ScaleUnit, converter_config
 from mxcast.hdl.encode.operand import operand_config
+from mxcast.hdl.primitives.elaboration import set_elaborated
 from mxcast.spec import BLOCKS, ScaleRule
 
 from ..configurations import share
@@ -118,7 +119,7 @@ def test_the_converter_takes_what_converter_config_takes():
         BlockConverter("mxfp4_e2m1", "nvidia", specials="drop"),
         BlockConverter(BLOCKS["mxfp4_e2m1"], profile="nvidia", specials="drop"),
     ):
-        made._MustUse__used = True
+        set_elaborated(made)
         assert made.config == config
 
 
@@ -234,7 +235,7 @@ def without_specials(specials: str, block: list[int]) -> list[int]:
         ("e2m1", "ceil", "inf_scale", "reduced", "exact"),  # both meanings of the flag
         ("e5m2", "floor", "inf_scale", "reduced", "exact"),  # the flag for specials only
         ("e3m2", "floor", "drop", "reduced", "exact"),
-        ("e4m3", "ceil", "te", "reduced", "exact"),  # Inf is a maximum, NaN is none
+        ("e4m3", "ceil", "te", "reduced", "exact"),  # Inf is a maximum, NaN is not
         ("e4m3", "floor", "te", "magnitude", "exact"),
         ("int8", "ceil", "nan_block", "reduced", "exact"),  # a flag for subnormals
         ("int8", "ceil", "nan_block", "reduced", "flush"),  # and none

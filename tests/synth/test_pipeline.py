@@ -96,7 +96,7 @@ def test_unknown_target():
 
 
 def test_sections_of_a_netlist():
-    """Two levels of comparators are alike; inputs come from nowhere; normalising takes longest."""
+    """Two levels of comparators are alike, inputs have no delay, and normalising takes longest."""
     delays, bits = sections(converter_config("e2m1", block_size=4), "ecp5")
     assert tuple(delays) == tuple(bits) == converter_config("e2m1", block_size=4).stages
     assert delays["input"] == 0 < delays["level1"] == delays["level2"] < delays["normalised"] == max(delays.values())

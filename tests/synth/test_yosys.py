@@ -26,7 +26,7 @@ STATE = "module t(input c, input [1:0] a, output reg q); always @(posedge c) q <
 XOR16 = "module t(input [15:0] a, output y); assign y = ^a; endmodule\n"
 
 
-# text, LUTs, flip-flops, levels: the fewest there can be; and logic cells where there is an estimate
+# text, the fewest possible LUTs, flip-flops and levels, and logic cells if they are estimated
 @pytest.mark.parametrize(
     "target, text, luts, ffs, levels, logic_cells",
     [

@@ -21,7 +21,7 @@ from ...configurations import in_turn, share
 
 @pytest.mark.parametrize("element", ["e2m1", "e3m2", "e4m3", "int8"])
 def test_the_fewest_fields_mean_the_same_decoder(element):
-    """For every target and goal, alone and beside the target."""
+    """For every target and goal, with and without the target."""
     for target, goal in product(BEST_DECODERS, Goal):
         config = decoder_config(element, target=target, optimize=goal, registered_after="scale")
         fields = decoder_fields_of(config.microarchitecture, config.numerics)

@@ -1,4 +1,4 @@
-"""Emission: which files, what they say of each other, the same bytes everywhere, and all or nothing."""
+"""Emission: the files, their references to each other, equal bytes everywhere, and no partial results."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_bench_is_part_of_the_package(tmp_path):
 
 
 def test_template_can_be_pasted(emitted, tmp_path):
-    """Into a module of somebody's, beside the file list."""
+    """It works in another module, together with the file list."""
     (tmp_path / "outer.v").write_text(f"module outer;\n{emitted.files['template'].read_text()}endmodule\n")
     root = verilator_root()
     done = subprocess.run(

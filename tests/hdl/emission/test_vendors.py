@@ -115,7 +115,7 @@ def test_constraints(tmp_path, vendor):
         emit(CONFIG, tmp_path / "o", "top", vendor=vendor, period_ns=7.5)[f"{vendor}_constraints"], tmp_path
     )
     assert found == [
-        "create_clock -name clk -period 7.5",  # of no port: there is none
+        "create_clock -name clk -period 7.5",  # a virtual clock, without a port
         "get_ports x[*] mode random[*]",
         "set_input_delay -clock clk 0 get_ports x[*] mode random[*]",
         "get_ports scale[*] p[*]",

@@ -89,7 +89,7 @@ def test_waivers(emitted):
     assert {action for action, _ in turned_off} == {"lint_off"}
     assert {warning for _, warning in turned_off} <= WAIVERS
     assert len(turned_off) <= len(WAIVERS)
-    # each with its reason beside it
+    # each with its reason on the same line
     assert len(re.findall(r"^/\* verilator lint_off \w+ \*/ +// \w.{20,}$", emitted.text, flags=re.M)) == len(
         turned_off
     )

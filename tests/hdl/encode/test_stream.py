@@ -39,7 +39,7 @@ def test_blocks_go_through_streams():
     simulator.add_clock(1e-6)
     simulator.add_testbench(give)
     simulator.add_testbench(take, background=True)
-    simulator.run_until(2e-3)  # 2000 cycles: what is lost never comes
+    simulator.run_until(2e-3)  # 2000 cycles: a lost block never arrives
     assert found == [(int(s), c.tolist()) for s, c in zip(expected.scales[:, 0], expected.codes)]
 
 

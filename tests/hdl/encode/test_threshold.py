@@ -52,9 +52,9 @@ def subtracted(rule: str, element: NumberFormat) -> int:
 )
 @pytest.mark.parametrize("rule", ROUNDS_UP)
 def test_thresholds_are_exact(rule, source, subnormals):
-    """Of every format that a name spells: the last fraction below and the first above, and both ends of the binade.
+    """The last fraction below the threshold, the first above, and both ends of the binade, for every format by name.
 
-    All binades of the OCP formats, some of the others; FP16 numbers stand in those of 2**-24 to 2**15.
+    All binades for the OCP formats, and some for the others. FP16 numbers are in the binades of 2**-24 to 2**15.
     """
     assert len(EVERY) == 164
     format = TF32 if source == "fp16" else source_format(source)

@@ -127,7 +127,7 @@ endmodule
     shutil.which("iverilog") is None, reason="Icarus is absent, nothing was simulated: apt-get install iverilog"
 )
 def test_the_file_gives_the_numbers_of_the_model(files, tmp_path):
-    """Behind a reset, beside the converter that it is for."""
+    """After a reset, next to its converter."""
     (tmp_path / "bench.v").write_text(BENCH)
     sources = [files["random_source"], files["verilog"], tmp_path / "bench.v"]
     said = subprocess.run(

@@ -57,14 +57,14 @@ EXACTLY = {
     Rounding.SR: lambda value, drawn: floor(value + drawn),
     Rounding.RNZ: lambda value, drawn: ceil(value - Fraction(1, 2)),
 }
-"""What a magnitude in units of its last place becomes; ``drawn`` is a random part of 1."""
+"""The rounded magnitude, in units of its last place; ``drawn`` is a random number in [0, 1)."""
 
 
 @pytest.mark.parametrize(
     "rounding, bits", [*((rounding, 1) for rounding in Rounding), (Rounding.SR, 2), (Rounding.SR, 3), (Rounding.SR, 5)]
 )
 def test_rounding_decisions(rounding, bits):
-    """All truth tables; what a sticky bit stands for lies anywhere between two numbers of the bits above it."""
+    """All truth tables. A sticky bit is a number anywhere between two numbers of the bits above it."""
     cases = [
         dict(zip(("last", "below", "sticky", "random"), chosen))
         for chosen in product(range(2), range(1 << bits), range(2), range(1 << bits if rounding is Rounding.SR else 1))
