@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias, TypedDict, Unpack
+from typing import TypeAlias, TypedDict, Unpack
 
 from ...spec import (
     Cast,
@@ -71,7 +71,7 @@ NVFP4_OPERATIONS = {Encode.name: Nvfp4Encode.name, Decode.name: Nvfp4Decode.name
 """The operation that replaces another one for NVFP4 formats, both by name."""
 
 
-def config_of(parts: Mapping[str, Any]) -> HardwareConfig:
+def config_of(parts: Mapping[str, object]) -> HardwareConfig:
     """The configuration that `HardwareConfig.to_dict` wrote. Raises ValueError and TypeError for anything else."""
     operation = operation_of(entry(parts, "numerics", dict))
     return CONFIGURATIONS[operation.name].from_dict(parts)

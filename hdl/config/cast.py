@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 from ...spec import Cast, CastFields, FloatFormat, casting
 from .architecture import ArchitectureFields, CastArchitecture
@@ -24,13 +24,10 @@ class CastConfig(HardwareConfig[Cast]):
 
     OPERATION: ClassVar[type[Cast]] = Cast
     ARCHITECTURE: ClassVar[type[CastArchitecture]] = CastArchitecture
+    RESOLVED = staticmethod(casting)
     KIND: ClassVar[str] = "a cast"
 
     microarchitecture: CastArchitecture = field(default_factory=CastArchitecture)
-
-    @classmethod
-    def _resolved(cls, format: Any, profile: str | None = None, **rules: Any) -> Cast:
-        return casting(format, profile, **rules)
 
     @property
     def number_stages(self) -> tuple[str, ...]:

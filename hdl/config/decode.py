@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 from ...spec import BlockFormat, Decode, DecodeFields, NumberFormat, Subnormals, decoding
 from .architecture import SUPPORTS, DecoderArchitecture, DecoderArchitectureFields, Lane, supports
 from .goals import Goal, decoder_fields_of, optimized_decoder
-from .hardware import HardwareConfig, TargetFields
+from .hardware import Fields, HardwareConfig, TargetFields
 
 
 class DecoderFields(DecodeFields, DecoderArchitectureFields, TargetFields, total=False):
@@ -25,6 +25,7 @@ class DecoderConfig(HardwareConfig[Decode]):
 
     OPERATION: ClassVar[type[Decode]] = Decode
     ARCHITECTURE: ClassVar[type[DecoderArchitecture]] = DecoderArchitecture
+    RESOLVED = staticmethod(decoding)
     KIND: ClassVar[str] = "a decoder"
 
     microarchitecture: DecoderArchitecture = field(default_factory=DecoderArchitecture)
@@ -34,13 +35,7 @@ class DecoderConfig(HardwareConfig[Decode]):
         return {f"{SUPPORTS[lane][1]}: leave lane as shift": True} if not supports(lane, self.modes) else {}
 
     @classmethod
-    def _resolved(cls, format: Any, profile: str | None = None, **rules: Any) -> Decode:
-        return decoding(format, profile, **rules)
-
-    @classmethod
-    def _architecture(
-        cls, modes: tuple[Decode, ...], goal: Goal, target: str, chosen: dict[str, Any]
-    ) -> DecoderArchitecture:
+    def _architecture(cls, modes: tuple[Decode, ...], goal: Goal, target: str, chosen: Fields) -> DecoderArchitecture:
         return optimized_decoder(goal, modes[0], target, **chosen)
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias, Unpack
 from ...spec import FP16, TF32, BlockFormat, Encode, EncodeFields, NumberFormat, numerics
 from .architecture import SUPPORTS, TOGETHER, AmaxKey, Microarchitecture, MicroarchitectureFields, Quantizer, supports
 from .goals import Goal, fields_of, optimized
-from .hardware import HardwareConfig, TargetFields
+from .hardware import Fields, HardwareConfig, TargetFields
 
 Format: TypeAlias = "str | BlockFormat | NumberFormat | Encode | ConverterConfig"
 """The output format of an encoder, its operation, or its configuration."""
@@ -36,6 +36,7 @@ class ConverterConfig(HardwareConfig[Encode]):
 
     OPERATION: ClassVar[type[Encode]] = Encode
     ARCHITECTURE: ClassVar[type[Microarchitecture]] = Microarchitecture
+    RESOLVED = staticmethod(numerics)
     KIND: ClassVar[str] = "an encoder"
 
     microarchitecture: Microarchitecture = field(default_factory=Microarchitecture)
@@ -56,22 +57,16 @@ class ConverterConfig(HardwareConfig[Encode]):
             raise ValueError(f"{SUPPORTS[chosen][1]}: leave quantizer as shift")
 
     @classmethod
-    def _resolved(cls, format: Any, profile: str | None = None, **rules: Any) -> Encode:
-        return numerics(format, profile, **rules)
-
-    @classmethod
-    def _modes(cls, format: Any, profile: str | None, rules: dict[str, Any]) -> tuple[Encode, ...]:
+    def _modes(cls, format: object, profile: str | None, rules: Fields) -> tuple[Encode, ...]:
         scale_rules = (
             [{"scale_rule": rule} for rule in _several(rules["scale_rule"])] if "scale_rule" in rules else [{}]
         )
         return tuple(
-            cls._resolved(one, profile, **rules | scale_rule) for one in _several(format) for scale_rule in scale_rules
+            numerics(one, profile, **rules | scale_rule) for one in _several(format) for scale_rule in scale_rules
         )
 
     @classmethod
-    def _architecture(
-        cls, modes: tuple[Encode, ...], goal: Goal, target: str, chosen: dict[str, Any]
-    ) -> Microarchitecture:
+    def _architecture(cls, modes: tuple[Encode, ...], goal: Goal, target: str, chosen: Fields) -> Microarchitecture:
         return optimized(goal, modes, target, **chosen)
 
     @property

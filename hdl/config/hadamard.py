@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 from ...spec import BF16, Hadamard
 from ...spec.catalogue import known_name
@@ -18,6 +18,17 @@ class HadamardFields(ArchitectureFields, TargetFields, total=False):
     signs: int
 
 
+def hadamard(format: str | Hadamard, profile: str | None = None, **rules: int) -> Hadamard:
+    """The operation of a format under a profile, with ``signs`` replaced. An operation is returned as it is."""
+    if isinstance(format, Hadamard):
+        if rules or profile is not None:
+            raise TypeError("an operation has all its rules: leave out profile and signs")
+        return format
+    known_name("format", format, [Hadamard().subject])
+    profile_named(Hadamard.name, "te" if profile is None else profile)
+    return Hadamard(**rules)
+
+
 @dataclass(frozen=True, kw_only=True)
 class HadamardConfig(HardwareConfig[Hadamard]):
     """A Hadamard transform.
@@ -28,6 +39,7 @@ class HadamardConfig(HardwareConfig[Hadamard]):
 
     OPERATION: ClassVar[type[Hadamard]] = Hadamard
     ARCHITECTURE: ClassVar[type[HadamardArchitecture]] = HadamardArchitecture
+    RESOLVED = staticmethod(hadamard)
     KIND: ClassVar[str] = "a Hadamard transform"
 
     microarchitecture: HadamardArchitecture = field(default_factory=HadamardArchitecture)
@@ -39,16 +51,6 @@ class HadamardConfig(HardwareConfig[Hadamard]):
     @classmethod
     def _rule_names(cls) -> list[str]:
         return ["signs"]
-
-    @classmethod
-    def _resolved(cls, format: Any, profile: str | None = None, **rules: Any) -> Hadamard:
-        if isinstance(format, Hadamard):
-            if rules or profile is not None:
-                raise TypeError("an operation has all its rules: leave out profile and signs")
-            return format
-        known_name("format", format, [Hadamard().subject])
-        profile_named(Hadamard.name, "te" if profile is None else profile)
-        return Hadamard(**rules)
 
     @property
     def stages(self) -> tuple[str, ...]:

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Self, TypedDict, TypeVar
+from inspect import signature
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypedDict, TypeVar, cast
 
-from ...spec import BlockOperation, Layout, Operation, Port, Role, layout_named, profile_of, short_id, stored_ports
+from ...spec import (
+    BlockFormat,
+    BlockOperation,
+    Layout,
+    NumberFormat,
+    Operation,
+    Port,
+    Role,
+    layout_named,
+    profile_of,
+    short_id,
+    stored_ports,
+)
 from ...spec.catalogue import entry, known_name, unknown_name
 from ...spec.operations.operation import operation_of
 from .architecture import Architecture
 from .goals import BEST, GENERIC, Goal
+
+Fields: TypeAlias = dict[str, Any]
+"""Fields of an operation or of an architecture by name. Their classes check the values."""
 
 Op = TypeVar("Op", bound=Operation)
 """The operation of a configuration."""
@@ -35,6 +51,8 @@ class HardwareConfig(ABC, Generic[Op]):
 
     OPERATION: ClassVar[type[Operation]]
     ARCHITECTURE: ClassVar[type[Architecture]]
+    RESOLVED: ClassVar[Callable[..., Operation]]
+    """The function of `spec` that returns the operation of a format under a profile, with some rules replaced."""
     KIND: ClassVar[str]
     """The hardware in messages, with its article."""
 
@@ -91,7 +109,7 @@ class HardwareConfig(ABC, Generic[Op]):
         return tuple(sorted(names, key=known.index))
 
     @classmethod
-    def built(cls, format: Any, profile: str | None = None, fields: Mapping[str, object] = {}) -> Self:
+    def built(cls, format: object, profile: str | None = None, fields: Mapping[str, object] = {}) -> Self:
         """The configuration of a format under a profile, with these fields of the operation and of the hardware.
 
         A configuration of this class is returned as it is. Then a profile or fields raise TypeError.
@@ -100,7 +118,7 @@ class HardwareConfig(ABC, Generic[Op]):
             if fields or profile is not None:
                 raise TypeError(f"a {cls.__name__} is complete: leave out profile and fields")
             return format
-        given: dict[str, Any] = {**fields}
+        given: Fields = {**fields}
         goal = Goal.named("optimize", given.pop("optimize", Goal.AREA))
         target = known_name("target", given.pop("target", GENERIC), BEST)
         of_hardware = {f.name for f in dataclasses.fields(cls.ARCHITECTURE)}
@@ -121,26 +139,21 @@ class HardwareConfig(ABC, Generic[Op]):
     @classmethod
     def _rule_names(cls) -> list[str]:
         """Names of the fields of the operation, as `built` accepts them."""
-        own = [f.name for f in dataclasses.fields(cls.OPERATION)]  # type: ignore[arg-type]  # all are dataclasses
+        own = list(signature(cls.OPERATION).parameters)
         return [*own, "block_size"] if issubclass(cls.OPERATION, BlockOperation) else own
 
     @classmethod
-    @abstractmethod
-    def _resolved(cls, format: Any, profile: str | None = None, **rules: Any) -> Op:
-        """The operation of a format under a profile, with these rules replaced. An operation is returned as it is."""
-
-    @classmethod
-    def _modes(cls, format: Any, profile: str | None, rules: dict[str, Any]) -> tuple[Op, ...]:
+    def _modes(cls, format: object, profile: str | None, rules: Fields) -> tuple[Op, ...]:
         """The operation of each mode."""
-        return (cls._resolved(format, profile, **rules),)
+        return (cast("Op", cls.RESOLVED(format, profile, **rules)),)
 
     @classmethod
-    def _architecture(cls, modes: tuple[Op, ...], goal: Goal, target: str, chosen: dict[str, Any]) -> Architecture:
+    def _architecture(cls, modes: tuple[Op, ...], goal: Goal, target: str, chosen: Fields) -> Architecture:
         """The best micro-architecture for a goal on a target, with the ``chosen`` fields as they are."""
         return cls.ARCHITECTURE(**chosen)
 
     @classmethod
-    def from_dict(cls, parts: Mapping[str, Any]) -> Self:
+    def from_dict(cls, parts: Mapping[str, object]) -> Self:
         """The configuration that `to_dict` wrote. Raises ValueError and TypeError for anything else."""
         return cls(
             numerics=cls._read(entry(parts, "numerics", dict)),
@@ -153,7 +166,7 @@ class HardwareConfig(ABC, Generic[Op]):
         operation = operation_of(fields)
         if not isinstance(operation, cls.OPERATION):
             raise ValueError(f"the operation of {cls.KIND} must be {cls.OPERATION.name}, not {operation.name}")
-        return cls._resolved(operation)
+        return cast("Op", operation)
 
     @property
     @abstractmethod
@@ -256,7 +269,7 @@ class HardwareConfig(ABC, Generic[Op]):
         return self.profile is not None and self == self.built(self._usual_format, self.profile)
 
     @property
-    def _usual_format(self) -> Any:
+    def _usual_format(self) -> BlockFormat | NumberFormat | str:
         """The format that selects this configuration, together with the profile."""
         rules = self.numerics
         return rules.block if isinstance(rules, BlockOperation) else rules.subject

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 from ...spec import E4M3, BlockFormat, Convention, NumberFormat, Nvfp4Decode, Nvfp4DecodeFields, nvfp4_decoding
 from .architecture import LayoutFields, Nvfp4DecoderArchitecture
@@ -25,6 +25,7 @@ class Nvfp4DecoderConfig(HardwareConfig[Nvfp4Decode]):
 
     OPERATION: ClassVar[type[Nvfp4Decode]] = Nvfp4Decode
     ARCHITECTURE: ClassVar[type[Nvfp4DecoderArchitecture]] = Nvfp4DecoderArchitecture
+    RESOLVED = staticmethod(nvfp4_decoding)
     KIND: ClassVar[str] = "an NVFP4 decoder"
 
     microarchitecture: Nvfp4DecoderArchitecture = field(default_factory=Nvfp4DecoderArchitecture)
@@ -36,10 +37,6 @@ class Nvfp4DecoderConfig(HardwareConfig[Nvfp4Decode]):
             f"not {rules.destination.name}": rules.destination not in NVFP4_NUMBERS,
             f"hardware reads scales {E4M3.name}, not {block.scale.name}": block.scale != E4M3,
         }
-
-    @classmethod
-    def _resolved(cls, format: Any, profile: str | None = None, **rules: Any) -> Nvfp4Decode:
-        return nvfp4_decoding(format, profile, **rules)
 
     @property
     def stages(self) -> tuple[str, ...]:

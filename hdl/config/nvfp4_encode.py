@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 from ...spec import (
     BF16,
@@ -23,7 +23,7 @@ from ...spec import (
 from ..nvfp4.threshold_row import row_ports
 from .architecture import LayoutFields, Nvfp4Architecture, Nvfp4Form
 from .goals import Goal
-from .hardware import HardwareConfig, TargetFields
+from .hardware import Fields, HardwareConfig, TargetFields
 
 NVFP4_ORDERS = (Order.TE, Order.PAPER, Order.AO, Order.AO_SINGLE)
 """Orders of operations that hardware computes."""
@@ -57,6 +57,7 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
 
     OPERATION: ClassVar[type[Nvfp4Encode]] = Nvfp4Encode
     ARCHITECTURE: ClassVar[type[Nvfp4Architecture]] = Nvfp4Architecture
+    RESOLVED = staticmethod(nvfp4_encoding)
     KIND: ClassVar[str] = "an NVFP4 encoder"
 
     microarchitecture: Nvfp4Architecture = field(default_factory=Nvfp4Architecture)
@@ -81,15 +82,12 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
         }
 
     @classmethod
-    def _resolved(cls, format: Any, profile: str | None = None, **rules: Any) -> Nvfp4Encode:
-        return nvfp4_encoding(format, profile, **rules)
-
-    @classmethod
     def _architecture(
-        cls, modes: tuple[Nvfp4Encode, ...], goal: Goal, target: str, chosen: dict[str, Any]
+        cls, modes: tuple[Nvfp4Encode, ...], goal: Goal, target: str, chosen: Fields
     ) -> Nvfp4Architecture:
         form = Nvfp4Form.THRESHOLDS if modes[0].rounding is Rounding.RNE else Nvfp4Form.PRODUCT
-        return Nvfp4Architecture(**{"form": form} | chosen)
+        chosen.setdefault("form", form)
+        return Nvfp4Architecture(**chosen)
 
     @property
     def operation_ports(self) -> tuple[Port, ...]:

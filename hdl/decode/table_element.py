@@ -226,7 +226,7 @@ class ElementDecoder(wiring.Component):
         return {self.sum_of(*pair) for pair, word in zip(self.pairs, self.words) if self.is_subnormal(word)}
 
     def windows(self, bits: Bits) -> Bits:
-        """The significand of a result, shifted up by one place or not. It begins two places higher for every two sums."""
+        """The significand of a result, shifted up by one place or not. It begins two places higher every two sums."""
         starts = [self.start(self.sum_of(*pair)) for pair in self.pairs]
         finite = truth(word < self.to.inf_field for word in self.unlimited)
         negative = bits["total"][-1]

@@ -27,6 +27,7 @@ from ..nvfp4.encoder import Nvfp4Converter
 from ..primitives.pipeline import Pipeline
 from ..primitives.random_source import RandomSource
 from .modules import convert
+from .package import About
 from .swizzle import SwizzleOffset, SwizzlePlace
 
 GENERATOR = "0.1.0"
@@ -115,7 +116,7 @@ def _stored(config: HardwareConfig) -> dict[str, str]:
     return {pin.name: f"{pin.lanes} bytes of the layout {layout.dialect}: {bytes_}; byte 0 in the low bits"}
 
 
-def _header(about: dict[str, Any], config: HardwareConfig) -> str:
+def _header(about: About, config: HardwareConfig) -> str:
     entering = [port.name for port in config.pins if port.role.is_data and port.direction == "input"]
     leaving = [port.name for port in config.pins if port.is_result]
     ports = {

@@ -128,7 +128,7 @@ def _rtlil(part: wiring.Component, name: str, library: ModuleLibrary) -> str:
 
 
 def _with_private_copies(text: str) -> str:
-    """Make copies of a name (``x$3``) and views of a field (``key.flag``) private, so that Yosys prints the original."""
+    """Make copies of a name (``x$3``) and views of a field (``key.flag``) private, so that Yosys prints the source."""
     text = re.sub(r"^ *attribute .*\n", "", text, flags=re.M)
     return re.sub(r"\\(\w+[.$])", r"$\1", text)
 

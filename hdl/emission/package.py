@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 LIBRARY = "mxcast:mx"
 """Vendor and library of the cores."""
+
+About: TypeAlias = Mapping[str, Any]
+"""The JSON about a design, as `emit.describe` returns it."""
 
 
 def file_list(files: Sequence[str], folder: Path | None = None) -> str:
@@ -21,7 +24,7 @@ def file_list(files: Sequence[str], folder: Path | None = None) -> str:
     return "".join(f"{path}\n" for path in paths)
 
 
-def core(about: dict[str, Any], title: str, files: Sequence[str], bench: str | None) -> str:
+def core(about: About, title: str, files: Sequence[str], bench: str | None) -> str:
     """The core file of FuseSoC: ``files`` for synthesis, and optionally a self-checking ``bench``.
 
     The targets are ``default`` (for designs that depend on the core), ``lint`` (Verilator), ``synth`` (Yosys) and, with
@@ -65,7 +68,7 @@ filesets:
     return text
 
 
-def templates(about: dict[str, Any]) -> dict[str, str]:
+def templates(about: About) -> dict[str, str]:
     """Instantiations with declarations of the connected signals, by file extension: Verilog and SystemVerilog."""
     ports, name = about["ports"], about["name"]
     connections = ",\n".join(f"    .{port['name']}({port['name']})" for port in ports)

@@ -1,4 +1,4 @@
-"""Scales in tiles of 128 rows and 4 blocks (`spec.ScaleOrder.TILES_128X4`): offset of a scale, and scale at an offset."""
+"""Scales in tiles of 128 rows and 4 blocks (`spec.ScaleOrder.TILES_128X4`): the offset of a scale, and back."""
 
 from __future__ import annotations
 

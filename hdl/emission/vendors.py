@@ -9,10 +9,9 @@ clock, including its inputs and outputs.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from ...spec.catalogue import excerpt, unknown_name
+from .package import About
 
 DEFAULT_PARTS = {"vivado": "xczu7ev-ffvc1156-2-e", "quartus": "5CSEBA6U23I7"}
 """A Zynq UltraScale+ and a Cyclone V that the tools support without a paid licence."""
@@ -42,7 +41,7 @@ PERIODS = (0.001, 1e6)
 Files = dict[str, tuple[str, str]]
 
 
-def project(vendor: str, about: Mapping[str, Any], *, part: str | None = None, period_ns: float = 10.0) -> Files:
+def project(vendor: str, about: About, *, part: str | None = None, period_ns: float = 10.0) -> Files:
     """The files of `emit` for the tool of a vendor: kind -> path in the folder of the design, and text.
 
     ``about`` is the result of `describe`, and ``period_ns`` the clock period. Raises ValueError for an unknown vendor,
@@ -61,15 +60,15 @@ def project(vendor: str, about: Mapping[str, Any], *, part: str | None = None, p
     }
 
 
-def _head(about: Mapping[str, Any], says: str) -> str:
+def _head(about: About, says: str) -> str:
     return f"# {about['name']}, configuration {about['config_id']}: {says}\n# SPDX-License-Identifier: Apache-2.0\n"
 
 
-def _clocked(about: Mapping[str, Any]) -> bool:
+def _clocked(about: About) -> bool:
     return any(port["name"] == "clk" for port in about["ports"])
 
 
-def _constraints(about: Mapping[str, Any], period: float) -> str:
+def _constraints(about: About, period: float) -> str:
     data = {
         direction: " ".join(
             f"{p['name']}[*]" if p["width"] > 1 else p["name"]
@@ -91,7 +90,7 @@ set_output_delay -clock clk 0 [get_ports {{{data["output"]}}}]
 """
 
 
-def _vivado(about: Mapping[str, Any], part: str) -> str:
+def _vivado(about: About, part: str) -> str:
     if not re.fullmatch(VIVADO_PART, part, re.ASCII):
         raise ValueError(f"part must be one of Vivado, such as {DEFAULT_PARTS['vivado']}, not {excerpt(part)}")
     name = about["name"]
@@ -122,7 +121,7 @@ puts "$name on $part: slack $slack ns; see utilization.rpt and timing.rpt"
 """
 
 
-def _quartus(about: Mapping[str, Any], part: str) -> str:
+def _quartus(about: About, part: str) -> str:
     family = next(
         (FAMILIES[start] for start in sorted(FAMILIES, key=len, reverse=True) if part.startswith(start)), None
     )

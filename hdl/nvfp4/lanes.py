@@ -38,7 +38,7 @@ def connect_constants(m: Module, part: wiring.Component, now: Stage) -> None:
 def encoded(
     m: Module, platform: object, component: Any, now: Stage, also: Mapping[str, Value] = {}
 ) -> tuple[Stage, dict[str, Value]]:
-    """The stage of a component with the code of each lane, and these codes. ``also`` are values that are carried along."""
+    """The stage of a component with the code of each lane, and these codes. ``also`` are more values of the stage."""
     config = component.config
     rules = config.numerics
     lanes, width = range(rules.block_size), rules.source.bits

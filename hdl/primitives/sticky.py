@@ -32,7 +32,7 @@ class Term:
 
 
 def carry_or(m: Module, y: Signal, positions: list[Value]) -> None:
-    """Connect ``y`` to the OR of positions, on a carry chain: a set position generates a carry, and all propagate it."""
+    """Connect ``y`` to the OR of positions, on a carry chain: a set position makes a carry, and all propagate it."""
     chain = Signal(len(positions) + 1)
     m.d.comb += [chain.eq(Cat(positions) + Const((1 << len(positions)) - 1, len(positions))), y.eq(chain[-1])]
 
