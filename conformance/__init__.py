@@ -1,1 +1,1 @@
-"""Whose rules somebody's converter follows: rules that it may follow, and how near it is to them."""
+"""Identification of converters: the rules that they may follow, and how near they are to them."""

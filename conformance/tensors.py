@@ -1,4 +1,4 @@
-"""Whole tensors for encoders under two levels of scales: software finds the largest magnitude of a tensor itself."""
+"""Whole tensors for NVFP4 encoders, because software finds the largest magnitude of a tensor itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INF = np.uint32(0x7F800000)
 
 
 def usual(rules: Nvfp4Encode, seed: int, blocks: int) -> Transactions:
-    """Tensors of N(0,1), of at least so many blocks together."""
+    """Tensors of N(0,1), at least so many blocks in all."""
     rng, count = np.random.default_rng(seed), -(-blocks // BLOCKS_OF_TENSOR)
     shape = (count * BLOCKS_OF_TENSOR, rules.block_size)
     return _of(rules, rng.standard_normal(shape, np.float32).view(np.uint32))
@@ -99,7 +99,7 @@ def _of(rules: Nvfp4Encode, patterns: np.ndarray) -> Transactions:
 
 
 def with_constants(rules: Nvfp4Encode, given: Transactions) -> Transactions:
-    """The same blocks with the constants of their tensors, as these rules find them."""
+    """Blocks with the constants that these rules compute for their tensors."""
     patterns = given[Role.NUMBERS]
     numbers = np.ascontiguousarray(patterns).view(DTYPES[rules.source.name])
     magnitudes = widen(numbers, np.empty(numbers.shape, np.uint32)) & MAGNITUDE

@@ -1,4 +1,4 @@
-"""Where reference and design meet: stimuli, cocotb benches, and the Verilated design as a NumPy function."""
+"""Simulations of designs against the reference: stimuli, cocotb benches, and Verilated designs as NumPy functions."""
 
 from .check.verification import Verification, verify
 from .cocotb.regression import Regression, test

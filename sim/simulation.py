@@ -1,4 +1,4 @@
-"""What simulations need of an operation: its golden model, stimuli, and differences in words."""
+"""An operation in simulations: its golden model, stimuli, and differences in words."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Simulation(ABC, Generic[Op]):
     causes: ClassVar[tuple[Cause, ...]]
     """Why blocks can differ. A block belongs to the last cause that fits."""
     sentences: ClassVar[Sentences]
-    """What several causes have in common."""
+    """Sentences about several causes."""
     chunk: ClassVar[int] = 1 << 15
     """Random blocks that are made at a time."""
 
@@ -128,7 +128,7 @@ class Simulation(ABC, Generic[Op]):
         """
 
     def only(self, found: Collection[Cause]) -> str | None:
-        """What the causes have in common, in a sentence, if they are few."""
+        """A sentence about all causes found, if one fits."""
         return in_common(found, self.sentences)
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Hardware whose blocks stand in its ports as a library stores them, behind the ports of its operation."""
+"""Hardware with blocks on its pins as a library stores them, behind the ports of its operation."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..spec import Role
 
 @lru_cache(maxsize=16)
 def _places(config: HardwareConfig) -> dict[str, tuple[str, list[int]]]:
-    """For each port that is no pin the pin that has its bits, and where they stand there, as the golden model packs
-    each of them alone.
+    """For each port that is not a pin the pin with its bits, and their places there. The golden model packs each bit
+    alone to find them.
     """
     layout, pin, found = config.layout, config.stored_pin, {}
     if layout is None or pin is None:
@@ -32,7 +32,7 @@ def _places(config: HardwareConfig) -> dict[str, tuple[str, list[int]]]:
 
 
 def on_pins(config: HardwareConfig, values: Mapping[str, int]) -> dict[str, int]:
-    """The values of pins for those of ports, of one direction."""
+    """The values of pins from the values of ports, for one direction."""
     found = dict(values)
     for name, (pin, places) in _places(config).items():
         if name in values:
@@ -42,8 +42,8 @@ def on_pins(config: HardwareConfig, values: Mapping[str, int]) -> dict[str, int]
 
 
 def behind_ports(config: HardwareConfig, text: str, top: str) -> tuple[str, str]:
-    """A Verilog text with a module that has the ports of a configuration, and its name, for a module ``top`` with its
-    pins; the same text without a layout.
+    """A Verilog text with a module that has the ports of a configuration around the module ``top`` with its pins, and
+    the name of this module. Without a layout the text stays the same.
     """
     places = _places(config)
     if not places:

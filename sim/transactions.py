@@ -1,4 +1,4 @@
-"""Transactions: what of an operation enters and leaves hardware, by the roles of its ports."""
+"""Transactions: inputs or results of an operation in hardware, by the roles of its ports."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def word(port: Port) -> np.dtype:
 
 @dataclass(frozen=True)
 class Transactions:
-    """One side of n transactions, what enters or what leaves: arrays (n, lanes) of unsigned words, by role.
+    """The inputs or the results of n transactions: arrays (n, lanes) of unsigned words, by role.
 
     >>> given = Transactions({Role.SCALE: np.array([[127], [128]], np.uint8)})
     >>> len(given), given.rows(slice(1)).differ(given.rows(slice(1, 2))).tolist()
@@ -47,15 +47,15 @@ class Transactions:
         return self.arrays.get(role)
 
     def with_arrays(self, arrays: Mapping[Role, np.ndarray]) -> Transactions:
-        """The same with these arrays besides, or instead."""
+        """The same with these arrays added or replaced."""
         return Transactions({**self.arrays, **arrays})
 
     def in_mode(self, number: int) -> Transactions:
-        """The same under a mode of a converter with several."""
+        """The same in one mode of a converter with several modes."""
         return self.with_arrays({Role.MODE: np.full((len(self), 1), number, np.uint8)})
 
     def rows(self, chosen: slice | np.ndarray) -> Transactions:
-        """Some of them."""
+        """Some of the transactions."""
         return Transactions({role: array[chosen] for role, array in self.arrays.items()})
 
     def spread(self, most: int) -> Transactions:
@@ -63,37 +63,37 @@ class Transactions:
         return self.rows(np.linspace(0, len(self) - 1, min(most, len(self))).astype(int))
 
     def differ(self, other: Transactions) -> np.ndarray:
-        """(n,) whether the two have other words in any array."""
+        """(n,) whether any word differs."""
         found = np.zeros(len(self), bool)
         for role, array in self.arrays.items():
             found |= (_wide(array) != _wide(other[role])).any(axis=1)
         return found
 
     def values(self, ports: Sequence[Port], direction: str, row: int) -> dict[str, int]:
-        """The value of each port for one of them."""
+        """The value of each port for one transaction."""
         return values(ports, direction, {role: array[row] for role, array in self.arrays.items()})
 
     @classmethod
     def joined(cls, parts: Iterable[Transactions]) -> Transactions:
-        """Those of all parts, which have the same roles."""
+        """The transactions of all parts, which have the same roles."""
         every = list(parts)
         return cls({role: np.concatenate([part[role] for part in every]) for role in every[0].arrays})
 
 
 def _wide(array: np.ndarray) -> np.ndarray:
-    """The rows of an array in words as wide as they can be: there are fewer of them to compare."""
+    """The rows of an array in the widest words possible, which are faster to compare."""
     rows = np.ascontiguousarray(array)
     length = rows.shape[1] * rows.itemsize
     return rows.view(next(f"u{width}" for width in (8, 4, 2, 1) if length % width == 0))
 
 
 def values(ports: Sequence[Port], direction: str, lanes: Mapping[Role, Sequence[int] | np.ndarray]) -> dict[str, int]:
-    """The value of each port for one transaction, of which the fields are given by role, lane by lane."""
+    """The value of each port for one transaction, from the fields of its lanes by role."""
     return {port.name: packed(lanes[port.role], port.bits) for port in data_ports(ports, direction)}
 
 
 WHOLE = {8: "u1", 16: "<u2", 32: "<u4", 64: "<u8"}
-"""The dtype of fields that are whole bytes, by their bits."""
+"""The dtype of fields of whole bytes, by their bits."""
 
 
 def packed(fields: Sequence[int] | np.ndarray, bits: int) -> int:
@@ -108,5 +108,5 @@ def packed(fields: Sequence[int] | np.ndarray, bits: int) -> int:
 
 
 def fields(value: int, port: Port) -> list[int]:
-    """The fields of all lanes that the value of a port packs."""
+    """The fields of all lanes in the value of a port."""
     return [value >> (port.bits * lane) & ((1 << port.bits) - 1) for lane in range(port.lanes)]

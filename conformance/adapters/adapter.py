@@ -1,4 +1,4 @@
-"""What an adapter is."""
+"""The record of an adapter: a library's converter under a name."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
-from ...spec import Operation
+from ...spec import BlockOperation, Cast, Operation, is_nvfp4
 
 
 @dataclass(frozen=True, kw_only=True)
 class Adapter:
-    """A library's converter under a name."""
+    """A library's converter."""
 
     name: str
     distribution: str
-    """What is installed, by pip's name; of what is no package, what it is called."""
+    """The name of the package for pip, or of the project if it has no package."""
     calls: str
-    """What of the library is called."""
+    """The functions of the library that it calls."""
     operations: Mapping[str, tuple[str, ...]]
-    """By the name of an operation, the elements or formats that it takes."""
+    """By the name of an operation the elements or formats that it supports."""
     make: Callable[[Operation], Callable]
-    """The function on arrays for some rules, which imports the library."""
+    """Imports the library, and makes the function on arrays for some rules."""
     tested: str
-    """The version of the library that it was tried with."""
+    """The version of the library with which it was tested."""
     checkout: str = ""
-    """Of what is no package: how a checkout is found, in words."""
+    """How to provide a checkout of a project without a package, in words."""
     is_there: Callable[[], bool] = lambda: False
-    """... and whether there is one."""
+    """Whether the checkout is there."""
 
     @property
     def version(self) -> str | None:
-        """The installed version, None without one."""
+        """The installed version, or None."""
         if self.checkout:
             return "checkout" if self.is_there() else None
         try:
@@ -43,8 +43,8 @@ class Adapter:
             return None
 
     def function(self, rules: Operation) -> Callable:
-        """The library as a function for the formats of some rules. Raises ValueError where it is not installed, has
-        no such formats, or has another interface.
+        """The library as a function for the formats of some rules. Raises ValueError if it is not installed, does not
+        support the formats, or has another interface.
         """
         known = self.operations.get(rules.name, ())
         name = formats_name(rules)
@@ -75,20 +75,20 @@ def _line(error: Exception) -> str:
 
 
 def formats_name(rules: Operation) -> str:
-    """The element of a block format, or the codes of a cast."""
-    block = getattr(rules, "block", None)
-    if block is None:
-        return rules.scalar.name  # type: ignore[attr-defined]
-    return "nvfp4" if rules.name.startswith("two_level") else block.element.name
+    """The name of the element of a block format, or of the codes of a cast."""
+    if isinstance(rules, Cast):
+        return rules.scalar.name
+    assert isinstance(rules, BlockOperation)
+    return "nvfp4" if is_nvfp4(rules) else rules.block.element.name
 
 
 def on_path(module: str) -> Callable[[], bool]:
-    """Is a module of this name on the path?"""
+    """A test whether a module of this name is on the path."""
 
     def found() -> bool:
         try:
             return find_spec(module) is not None
-        except ValueError:  # one that was made, not found
+        except ValueError:  # the module was made by code
             return module in sys.modules
 
     return found

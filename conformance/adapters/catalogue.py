@@ -26,7 +26,7 @@ ADAPTERS: dict[str, Adapter] = {
         Adapter(
             name="ml_dtypes",
             distribution="ml_dtypes",
-            calls="astype; of decoders the product of what scales and elements become in float32",
+            calls="astype; of decoders the product of scales and elements in float32",
             operations={"cast": (*FLOATS, "e8m0", *FNUZ), "decode": FLOATS},
             make=lazily("ml_dtypes_casts", "function"),
             tested="0.6.0",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +17,11 @@ SCHEMES = {
     "e4m3": ("MXFP8", "mxfp8-quantized"),
     "nvfp4": ("NVFP4", "nvfp4-pack-quantized"),
 }
-"""Schemes of the library by its names, and what its files call the compressor."""
+"""By element or format the scheme of the library and its compressor, by their names there."""
 
 
 def function(rules: Operation) -> Callable:
-    """Scale and compress, as the library does with weights; of NVFP4 under the scale of the tensor."""
+    """Scale and compress as the library does with weights, for NVFP4 under the scale of the tensor."""
     torch = import_module("torch")
     helpers = import_module("compressed_tensors.quantization.utils.helpers")
     schemes = import_module("compressed_tensors.quantization.quant_scheme")
@@ -36,7 +37,7 @@ def function(rules: Operation) -> Callable:
         g = helpers.generate_gparam(weight.min(), weight.max()) if nvfp4 else None
         low, high = torch.aminmax(weight, dim=-1, keepdim=True)
         scales, zeros = helpers.calculate_qparams(low, high, scheme.weights, global_scale=g)
-        given = {"weight": weight, "weight_scale": scales, "weight_zero_point": zeros}  # as every module has them
+        given = {"weight": weight, "weight_scale": scales, "weight_zero_point": zeros}
         given |= {} if g is None else {"weight_global_scale": g}
         made = compressor.compress(given, scheme)
         arrays = {key: _plain(torch, value) for key, value in made.items()}
@@ -46,7 +47,7 @@ def function(rules: Operation) -> Callable:
     return encode
 
 
-def _plain(torch: object, tensor: object) -> np.ndarray:
-    """An array of NumPy; types of a byte as their patterns."""
-    one = tensor.detach()  # type: ignore[attr-defined]
-    return (one.view(torch.uint8) if one.element_size() == 1 else one).numpy()  # type: ignore[attr-defined]
+def _plain(torch: Any, tensor: Any) -> np.ndarray:
+    """A NumPy array; types of one byte as their patterns."""
+    one = tensor.detach()
+    return (one.view(torch.uint8) if one.element_size() == 1 else one).numpy()

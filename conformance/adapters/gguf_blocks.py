@@ -1,4 +1,4 @@
-"""gguf-py: `quants.quantize` and `quants.dequantize` of MXFP4, whose bytes are those of the layout ggml."""
+"""gguf-py: `quants.quantize` and `quants.dequantize` of MXFP4, with the bytes of the layout ggml."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...spec.layouts.catalogue import layout_named
 
 
 def function(rules: Operation) -> Callable:
-    """Blocks of 17 bytes, read and made by `models.arrays.packing`."""
+    """The library's function on blocks of 17 bytes, which `models.arrays.packing` reads and makes."""
     quants = import_module("gguf.quants")
     kind = import_module("gguf").GGMLQuantizationType.MXFP4
     assert isinstance(rules, BlockOperation)

@@ -1,4 +1,4 @@
-"""ml_dtypes: casts of arrays by `astype`, and what scales and elements stand for."""
+"""ml_dtypes: casts of arrays by `astype`, and products of scales and elements."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...spec import Decode, Operation
+from ...spec import BlockOperation, Decode, Operation
 
 FOLDER = "modelopt.torch.quantization.qtensor"
 SIZE = 32
@@ -19,7 +19,8 @@ def function(rules: Operation) -> Callable:
     torch = import_module("torch")
     if rules.name.startswith("two_level"):
         return _nvfp4(torch, import_module(f"{FOLDER}.nvfp4_tensor").NVFP4QTensor)
-    element = rules.block.element.name  # type: ignore[attr-defined]  # of blocks
+    assert isinstance(rules, BlockOperation)
+    element = rules.block.element.name
     kind = "MXFP8QTensor" if element == "e4m3" else "MXFP4QTensor"
     library = getattr(import_module(f"{FOLDER}.{kind[:5].lower()}_tensor"), kind)
     if isinstance(rules, Decode):

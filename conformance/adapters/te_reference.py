@@ -24,12 +24,12 @@ ABSENT: dict[str, dict[str, object]] = {
     f"{PACKAGE}.tensor.utils": {"is_custom": None},
     f"{PACKAGE}.quantized_tensor": {"QuantizedTensorStorage": object, "Quantizer": object},
 }
-"""What the file imports of its package, but for its neighbours. Quantizing calls none of it."""
+"""Members of its package that the file imports, apart from its folder. Quantizing does not use them."""
 
 
 def quantizer(file: Path) -> Any:
-    """The class ``NVFP4QuantizerRef`` of ``reference_nvfp4.py``, which a checkout has in
-    ``transformer_engine/pytorch/custom_recipes``.
+    """The class ``NVFP4QuantizerRef`` of ``reference_nvfp4.py``, a file in
+    ``transformer_engine/pytorch/custom_recipes`` of a checkout.
 
     Raises ImportError without torch, or for another file.
     """
@@ -45,7 +45,7 @@ def quantizer(file: Path) -> Any:
 
 
 def function(rules: Operation) -> Callable:
-    """The method that quantizes blocks, from the largest magnitude of the tensor."""
+    """The method that quantizes blocks, given the largest magnitude of the tensor."""
     torch = importlib.import_module("torch")
     if VARIABLE not in os.environ:
         raise ImportError(f"{VARIABLE} does not name the file reference_nvfp4.py of a checkout")

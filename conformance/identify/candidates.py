@@ -1,4 +1,4 @@
-"""Which rules something follows, if not those it was asked for: every profile, and every single departure from one."""
+"""Rules that a converter may follow: every profile, and every single departure from one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, TypeAlias, cast
+from functools import cache, partial
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -23,17 +23,17 @@ Rules: TypeAlias = BlockOperation | Cast
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """Rules that something may follow."""
+    """Rules that a converter may follow."""
 
     names: tuple[str, ...]
     """Profiles with these rules, or one departure from a profile (``ocp with rounding=rna``)."""
     numerics: Rules
     blocks: int = 0
-    """Blocks that it converts otherwise, of all that it was tried on."""
+    """Tried blocks whose results differ."""
     normal: int = 0
-    """... of those of N(0,1)."""
+    """Blocks of N(0,1) whose results differ."""
     words: Mapping[Role, int] = field(default_factory=dict)
-    """Results of these that differ, by the role of their port."""
+    """Results of these blocks that differ, by the role of their port."""
 
     def to_dict(self, has_normal: bool = True) -> dict[str, object]:
         found = {"names": list(self.names), "command": command_line(self.numerics), "mismatched_blocks": self.blocks}
@@ -42,14 +42,16 @@ class Candidate:
 
 
 def candidates(asked: Rules, inputs: Collection[Role] | None = None) -> list[Candidate]:
-    """Profiles first, for the format, block size and numbers that were asked for, and with the random bits of these;
-    then what was asked for with one rule changed, its format being a rule too; then the same of the profiles. They take
-    these ``inputs``, which are those of the rules asked for unless given.
+    """Profiles with the format, block size, numbers and random bits of the rules asked for; then these rules with one
+    rule or the format changed; then the profiles with one changed. Candidates take no other ``inputs`` than these, by
+    default the inputs of the rules asked for.
     """
     found: dict[Rules, list[str]] = {}
     profiles: dict[str, Rules] = {}
     for name in PROFILES_OF[asked.name]:
-        rules = _with_random_bits(_under(asked, name), asked)
+        rules = _under(asked, name)
+        if rules is not None and asked.random_bits:
+            rules = with_random_bits(rules, asked.random_bits)
         if rules is not None:
             profiles[name] = rules
             found.setdefault(rules, []).append(name)
@@ -67,7 +69,7 @@ def candidates(asked: Rules, inputs: Collection[Role] | None = None) -> list[Can
 
 
 def _under(asked: Rules, profile: str) -> Rules | None:
-    """The rules of a profile for the same formats; None where it does not take them."""
+    """The rules of a profile for the same formats; None if it does not support them."""
     if isinstance(asked, Cast):
         return cast("Cast | None", like(asked, profile))
     try:
@@ -76,15 +78,21 @@ def _under(asked: Rules, profile: str) -> Rules | None:
         return None
 
 
-def _with_random_bits(rules: Rules | None, asked: Rules) -> Rules | None:
-    """The same with the random bits that are asked for; None where rules take none."""
-    if rules is None or not asked.random_bits:
-        return rules
-    changed: dict[str, Any] = {"rounding": "sr", "random_bits": asked.random_bits}
+def with_random_bits(rules: Rules, bits: int) -> Rules | None:
+    """The rules with stochastic rounding by so many bits, or None if they do not support it."""
     try:
-        return rules.replace(**changed) if isinstance(rules, Cast) else rules.replaced(**changed)
+        if isinstance(rules, Cast):
+            return rules.replace(rounding="sr", random_bits=bits)
+        return rules.replaced(rounding="sr", random_bits=bits)
     except ValueError:
         return None
+
+
+def to_nearest(rules: Rules) -> Rules:
+    """The rules with rounding to nearest if they take random bits."""
+    if not rules.random_bits:
+        return rules
+    return rules.replace(rounding="rne") if isinstance(rules, Cast) else rules.replaced(rounding="rne")
 
 
 def _inputs(rules: Rules) -> set[Role]:
@@ -97,8 +105,7 @@ def _departures(rules: Rules) -> Iterator[tuple[str, Rules]]:
             for rule in kind:
                 if rule not in (getattr(rules, name), "sr"):  # that needs another port
                     with suppress(ValueError):  # rules that do not go together
-                        changed: CastFields = {name: str(rule)}  # type: ignore[misc]  # a field of that name
-                        yield f"{name}={rule}", rules.replace(**changed)
+                        yield f"{name}={rule}", rules.replace(**cast("CastFields", {name: str(rule)}))
         return
     for other in BLOCKS.values():
         if other.element.bits == rules.block.element.bits and other.element != rules.block.element:
@@ -112,7 +119,7 @@ def _departures(rules: Rules) -> Iterator[tuple[str, Rules]]:
 
 @dataclass(frozen=True)
 class Converted:
-    """Blocks, and what something makes of them."""
+    """Blocks, and the results of a converter."""
 
     given: Transactions
     made: Transactions
@@ -121,22 +128,22 @@ class Converted:
         return self.rows(slice(count))
 
     def rows(self, chosen: slice | np.ndarray) -> Converted:
-        """Some of them."""
+        """Some of the blocks."""
         return Converted(self.given.rows(chosen), self.made.rows(chosen))
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What differs from the golden model."""
+    """Results that differ from the golden model."""
 
     differs: np.ndarray
-    """(n,) of which blocks the results differ."""
+    """(n,) whether the results of a block differ."""
     words: Mapping[Role, int]
-    """Results that differ, by the role of their port."""
+    """Differing results by the role of their port."""
 
 
 def judged(rules: Rules, blocks: Converted, nan_codes_free: bool = False) -> Judged:
-    """Bytes and codes beside those of the golden model. Codes under a scale of NaN may be free."""
+    """Compare results with the golden model. With ``nan_codes_free`` codes under a scale of NaN may be anything."""
     expected = golden(rules, blocks.given)
     if nan_codes_free:
         differs = of(rules).why(blocks.given, expected, blocks.made, nan_codes_free) >= 0
@@ -147,7 +154,7 @@ def judged(rules: Rules, blocks: Converted, nan_codes_free: bool = False) -> Jud
 
 
 FEW, NEAREST = 10_000, 8
-"""Blocks of N(0,1) on which all candidates are tried, and how many of them are tried on the others too."""
+"""Blocks of N(0,1) on which all candidates are tried, and candidates that are tried on other blocks too."""
 
 
 def ranked(
@@ -155,9 +162,10 @@ def ranked(
     converted: Callable[[Rules], tuple[Converted, Converted]],
     judge: Callable[[Rules, Converted], Judged] = judged,
 ) -> list[Candidate]:
-    """The nearest of some candidates with how many blocks are converted otherwise, of hard ones and of N(0,1), which
-    are ``converted`` for some rules: the nearest on N(0,1) first, by blocks, then by results, then the nearest on all;
-    those of which one kind of result is nearest; and all that differ nowhere.
+    """The nearest candidates with their counts of differing blocks, the nearest first. Nearest are candidates with the
+    fewest differing blocks of N(0,1), then results; the nearest for each kind of result; and all that never differ.
+
+    ``converted`` returns the hard blocks and the blocks of N(0,1) as inputs and results of some rules.
     """
 
     @cache
@@ -175,13 +183,14 @@ def ranked(
     def usual(candidate: Candidate) -> tuple[int, int]:
         return candidate.normal, sum(candidate.words.values())
 
+    def of_role(role: Role, candidate: Candidate) -> tuple[int, int, int]:
+        return (candidate.words[role], *usual(candidate))
+
     def near(candidate: Candidate) -> tuple[int, int, int]:
         return (*usual(candidate), candidate.blocks)
 
     def least(count: int, key: Callable[[Candidate], tuple[int, ...]]) -> list[Candidate]:
-        """The candidates with the smallest keys. Hard blocks decide between equal keys only, so others are not tried
-        on them.
-        """
+        """The candidates with the smallest keys. Hard blocks decide between equal keys only, so not all are tried."""
         most = sorted(map(key, few))[min(count, len(few)) - 1]
         within = [of_all(candidate) for candidate in few if key(candidate) <= most]
         return sorted(within, key=lambda candidate: (*key(candidate), candidate.blocks))[:count]
@@ -189,7 +198,7 @@ def ranked(
     few = [of_normal(candidate, FEW) for candidate in tried]
     chosen = least(NEAREST, usual)
     for role in few[0].words:
-        chosen += least(1, lambda candidate, role=role: (candidate.words[role], *usual(candidate)))  # type: ignore[misc]
+        chosen += least(1, partial(of_role, role))
     chosen += [candidate for candidate in map(of_all, (one for one in few if not one.normal)) if not candidate.blocks]
     names = {candidate.numerics for candidate in chosen}
     nearest = sorted((of_all(candidate) for candidate in few if candidate.numerics in names), key=near)

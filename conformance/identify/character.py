@@ -1,4 +1,4 @@
-"""What a converter is that converts nothing: one that returns zeros, its input, NaN, a constant, or anything."""
+"""Converters that convert nothing: they return zeros, their input, NaN, a constant, or anything."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from ..subject.subject import Subject
 from .candidates import Converted
 
 ALONE = 24
-"""Blocks that are converted alone too."""
+"""Blocks that are also converted alone."""
 
 Rules = BlockOperation | Cast
 
 
 def is_random(subject: Subject, blocks: Converted) -> bool:
-    """Does it give other results for the same blocks?"""
+    """Whether a second call with the same blocks gives other results."""
     return bool(subject(blocks.given).differ(blocks.made).any())
 
 
 def depends_on_others(subject: Subject, blocks: Converted) -> bool:
-    """Are blocks converted otherwise alone than among others?"""
+    """Whether a block alone gives other results than among others."""
     count = min(ALONE, len(blocks.given))
     alone = Transactions.joined(subject(blocks.given.rows(slice(row, row + 1))) for row in range(count))
     return bool(alone.differ(blocks.made.rows(slice(count))).any())
 
 
 def character(rules: Rules, blocks: Converted) -> str | None:
-    """What is returned for every one of some blocks of N(0,1), in words; None where it is a conversion."""
+    """The fault that all results for blocks of N(0,1) show, in words; None if they may be a conversion."""
     for text, holds in CHARACTERS.items():
         if holds(rules, blocks):
             return text
@@ -63,7 +63,7 @@ def _constant(rules: Rules, blocks: Converted) -> bool:
 
 
 def _one_block(rules: Rules, blocks: Converted) -> bool:
-    """The same block again and again, for blocks that are not the same."""
+    """The same result for different blocks."""
     return all((array == array[:1]).all() for array in blocks.made.arrays.values())
 
 
@@ -74,7 +74,7 @@ CHARACTERS: dict[str, Callable[[Rules, Converted], bool]] = {
     "returns a constant": _constant,
     "returns the same block for every block": _one_block,
 }
-"""In this order."""
+"""Tests by their words, tried in this order."""
 
 
 def _elements(made: Transactions) -> np.ndarray:
@@ -82,7 +82,7 @@ def _elements(made: Transactions) -> np.ndarray:
 
 
 def _format(rules: Rules, role: Role) -> NumberFormat | None:
-    """None for FP32, in which numbers of an encoder are compared."""
+    """The format of a result; None for the numbers that an encoder returns, which are FP32."""
     port = next((port for port in rules.ports if port.role is role and port.direction == "output"), None)
     return port.format if port else None
 

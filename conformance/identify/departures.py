@@ -12,7 +12,8 @@ from ...sim.operations import golden, of
 from ...sim.transactions import Transactions
 from ...spec import Cast, Decode, Encode, Role
 from .candidates import Converted, Rules
-from .named_causes import Named, named_causes
+from .faults import Named
+from .named_causes import named_causes
 from .returned_numbers import as_codes, kinds_of_numbers, numbers_of
 from .scaled import wide
 
@@ -22,19 +23,19 @@ class Departure:
     """One cause of wrong results."""
 
     text: str
-    """The cause in words: its name, or the kind of blocks that differ."""
+    """The cause in words: its name, or a kind of blocks."""
     blocks: int
-    """Blocks that differ for it, of all that were tried."""
+    """Tried blocks that differ because of it."""
     normal: int = 0
-    """Blocks of these that are of N(0,1)."""
+    """Blocks of N(0,1) among them."""
     error: float = 0.0
     """The sum of the relative errors of results that should be finite."""
     others: float = 0.0
-    """Other results that should be NaN or Inf, and are not."""
+    """The number of results that should be NaN or Inf, and are not."""
     witness: str = ""
-    """The smallest block found that shows it, in words."""
+    """The smallest block that shows it, in words."""
     block: Transactions | None = None
-    """The transaction of this block that enters."""
+    """The inputs of this block."""
 
     def to_dict(self) -> dict[str, object]:
         block = self.block
@@ -49,12 +50,12 @@ class Departure:
 
 @dataclass(frozen=True)
 class Causes:
-    """Tells causes of departures from some rules."""
+    """Causes of departures from some rules."""
 
     rules: Rules
     nan_codes_free: bool
     named: Sequence[Named]
-    """Causes that hold, first the one that explains most."""
+    """Named causes that hold, the one that explains most first."""
 
     @classmethod
     def of(cls, rules: Rules, normal: Converted, hard: Converted, nan_codes_free: bool = False) -> Causes:
@@ -66,7 +67,7 @@ class Causes:
         return cls(rules, nan_codes_free, named)
 
     def texts(self, blocks: Converted, in_order: bool = False) -> np.ndarray:
-        """(n,) causes in words, empty where nothing differs. Blocks that are ``in_order`` are those of a call."""
+        """(n,) causes in words, empty if nothing differs. ``in_order`` says that they are all blocks of a call."""
         expected = golden(self.rules, blocks.given)
         rules = self.rules
         if isinstance(rules, Encode) and Role.NUMBERS in blocks.made.arrays:
@@ -85,8 +86,8 @@ class Causes:
         return found
 
     def errors(self, blocks: Converted) -> tuple[float, float]:
-        """The sum of the relative errors of results that should be finite, each 1 at most; and how many results that
-        should be NaN or Inf are not.
+        """The sum of the relative errors of results that should be finite, each at most 1; and the number of results
+        that should be NaN or Inf, and are not.
         """
         right, made = (self._values(one) for one in (golden(self.rules, blocks.given), blocks.made))
         finite = np.isfinite(right)
@@ -118,8 +119,8 @@ class Causes:
             return elements * code_values(rules.block.scale)[results[Role.SCALE]]
 
     def found(self, parts: Sequence[Converted]) -> list[tuple[Departure, Converted]]:
-        """The departures of blocks of N(0,1) and of other parts, with the first block of each. The worst comes first:
-        the one with the largest sum of errors.
+        """Departures, each with its first block; the largest sum of errors comes first. The first part are blocks of
+        N(0,1).
         """
         texts = [self.texts(blocks, in_order=True) for blocks in parts]
         found = []
@@ -134,14 +135,14 @@ class Causes:
 
 
 def unexplained(rules: Rules, blocks: Converted) -> int:
-    """Blocks in order that differ from rules, and not for a named cause."""
+    """The number of blocks of a call that differ from rules, and not because of a named cause."""
     causes = Causes.of(rules, blocks, blocks)
     texts = causes.texts(blocks, in_order=True)
     return int(((texts != "") & ~np.isin(texts, [named.text for named in causes.named])).sum())
 
 
 def _as_encoded(rules: Rules, blocks: Converted) -> Converted:
-    """The same with codes where numbers were returned, of blocks whose numbers are elements under their scale."""
+    """Blocks with codes in place of returned numbers, if these are elements under their scale."""
     if not isinstance(rules, Encode) or Role.NUMBERS not in blocks.made.arrays:
         return blocks
     codes, is_off = as_codes(rules, golden(rules, blocks.given), blocks.made[Role.NUMBERS])

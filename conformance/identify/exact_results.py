@@ -1,4 +1,4 @@
-"""What leaves an operation by the exact models: rational numbers, one block at a time."""
+"""Results of an operation by the exact models: rational numbers, one block at a time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _cast(rules: Cast, given: Lanes) -> tuple[Sequence[int], ...]:
 
 
 def _constant(given: Lanes, role: Role) -> Value:
-    """A binary32 that a tensor has; 1 where there is none."""
+    """A binary32 constant of the tensor, by default 1."""
     return value_of(FP32.decode(given[role][0])) if role in given else Fraction(1)
 
 
@@ -60,7 +60,7 @@ BLOCKS: dict[str, Callable[[Any, Lanes], tuple[Sequence[int], ...]]] = {
     "two_level_encode": _encoded_under_two,
     "two_level_decode": _decoded_under_two,
 }
-"""By the name of an operation, what leaves of one transaction: scales first, where there are any."""
+"""By the name of an operation the results of one transaction; scales come first."""
 
 LEAVES = {
     "encode": (Role.SCALE, Role.CODES),
@@ -68,14 +68,11 @@ LEAVES = {
     "two_level_encode": (Role.SCALE, Role.CODES),
     "two_level_decode": (Role.NUMBERS,),
 }
-"""The roles of what leaves. Those of a cast depend on its direction."""
+"""Roles of the results. For a cast they depend on its direction."""
 
 
 def exact_results(rules: Operation, given: Transactions) -> Transactions:
-    """What leaves an operation for transactions that enter.
-
-    Raises ValueError for an operation without an exact model of blocks.
-    """
+    """The results of an operation. Raises ValueError for an operation without an exact model of blocks."""
     if rules.name not in BLOCKS:
         raise ValueError(f"there are no vectors of {rules.name}: known are {', '.join(BLOCKS)}")
     leaving = {port.role: port for port in data_ports(rules.ports, "output")}

@@ -1,10 +1,10 @@
-"""Do the results of a random function depend on each other?
+"""Whether the results of a random function depend on each other.
 
-Let U be 1 where an element gets the upper of its two neighbours, in the order of calls, blocks and lanes, and p its
+Let U be 1 if an element gets the upper of its two neighbours, in the order of calls, blocks and lanes, and p its
 probability. If all results are independent, the sum of (U - p)(U' - p') over all pairs at one distance is a martingale.
 By Freedman's inequality (1975) it is within b L / 3 + sqrt((b L / 3)^2 + 2 v L) of 0 for all of K distances at once,
-but with the probability RISK, where L = ln(2 K / RISK), b bounds one product, and v the sum of their variances.
-Distances are those of two results of a call, of a call and the next one, and of one element in two calls.
+except with the probability RISK, where L = ln(2 K / RISK), b bounds one product, and v the sum of their variances.
+Distances are between two results of a call, between a call and the next one, and between calls for one element.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ import numpy as np
 RISK = 1e-6
 """The probability that an independent function is called dependent."""
 LOW, HIGH = 1 / 4, 3 / 4
-"""Between these probabilities results are looked at, as those of others vary little."""
+"""Probabilities of the elements that are tested; results of others vary little."""
 FEWEST = 64
-"""Elements at least."""
+"""The smallest number of elements."""
 OF_CALLS = 512
-"""Elements of which all pairs of calls are looked at."""
+"""Elements for which all pairs of calls are tested."""
 AT_ONCE = 64
 """Elements, or calls, that are transformed at a time."""
 USEFUL = 0.5
-"""A bound above this correlation is none."""
+"""The largest correlation that is useful as a bound."""
 
 
 def is_central(fraction: np.ndarray) -> np.ndarray:
-    """Elements whose results are looked at."""
+    """Elements whose results are tested."""
     return (fraction >= LOW) & (fraction <= HIGH)
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """What was found."""
+    """The outcome of the test."""
 
     text: str
     """How results depend on each other, in words; empty if nothing was found."""
@@ -47,6 +47,16 @@ class Dependence:
     def is_tested(self) -> bool:
         return self.bound <= USEFUL
 
+    def remark(self, samples: int, elements: int) -> str:
+        """The test on so many elements, in words."""
+        if not self.is_tested:
+            return f"independence not tested: {samples:,} samples of {elements:,} elements near the middle are too few"
+        return (
+            f"independence was tested: of two results of a call, of a call and the next one, and of one element in any "
+            f"two calls; between neighbours a correlation of {self.bound:.3f} would show (Freedman; an independent "
+            f"function fails once in {round(1 / RISK):,} runs)"
+        )
+
 
 @dataclass(frozen=True)
 class _Sums:
@@ -54,7 +64,7 @@ class _Sums:
 
     products: np.ndarray
     scale: np.ndarray
-    """The sums that a correlation of 1 has."""
+    """The sums for a correlation of 1."""
     variance: np.ndarray
 
     @classmethod
@@ -94,9 +104,9 @@ class Independence:
     probabilities: np.ndarray
     """(m,)"""
     calls: Sequence[bytes]
-    """Packed bits for each call: did the elements get their upper neighbours?"""
+    """Packed bits for each call: whether the elements got their upper neighbours."""
     lanes: int = 0
-    """Lanes of a block; 0 where there are no blocks."""
+    """Lanes of a block; 0 for a cast."""
 
     def found(self) -> Dependence:
         """The strongest dependence."""

@@ -8,18 +8,18 @@ from itertools import combinations
 import numpy as np
 
 Differs = Callable[[np.ndarray], np.ndarray]
-"""(n, block_size) patterns -> (n,) bool: does the design convert a block otherwise than it should?"""
+"""(n, block_size) patterns -> (n,) whether the results of the design are wrong."""
 
 PAIRS = 2048
-"""Blocks of two elements that are tried at most."""
+"""Most blocks of two elements that are tried."""
 
 
 def smallest(block: np.ndarray, differs: Differs) -> np.ndarray:
-    """A block (block_size,) of patterns that still differs, although it has fewer elements that are not zero, and in
-    which no set bit of a pattern can be cleared and no power of two subtracted without losing the difference.
+    """A smaller block (block_size,) of patterns that still differs: a local minimum. No element can become zero, no set
+    bit be cleared, and no power of two be subtracted without losing the difference.
 
-    Zeros are tried first: all but one element, all but two, then one after the other. It is a local minimum. What is
-    not zero stands in front, if it can.
+    Blocks of one or two elements that are not zero are tried first, then zeros one after the other. Elements that are
+    not zero come first if the block then still differs.
     """
     block = _shrunk(_sparse(block, differs), _simpler, differs)
     block = _shrunk(_shrunk(block, _with_one_zero_more, differs), _simpler, differs)
@@ -28,7 +28,7 @@ def smallest(block: np.ndarray, differs: Differs) -> np.ndarray:
 
 
 def fewest(block: np.ndarray, differs: Differs) -> np.ndarray:
-    """The block with as many zeros as it can have and still differ."""
+    """The block with as many zeros as possible that still differs."""
     return _shrunk(_sparse(block, differs), _with_one_zero_more, differs)
 
 
@@ -45,7 +45,7 @@ def _sparse(block: np.ndarray, differs: Differs) -> np.ndarray:
 
 
 def _shrunk(block: np.ndarray, steps: Callable[[np.ndarray], np.ndarray], differs: Differs) -> np.ndarray:
-    """Take the first of the steps that still differs, as long as there is one."""
+    """Take the first step that still differs, until no step does."""
     while len(candidates := steps(block)):
         found = np.flatnonzero(differs(candidates))
         if not found.size:
@@ -62,9 +62,7 @@ def _with_one_zero_more(block: np.ndarray) -> np.ndarray:
 
 
 def _simpler(block: np.ndarray) -> np.ndarray:
-    """Blocks with one pattern smaller by a power of two, without one of its bits, or one bit alone; large steps
-    first.
-    """
+    """Blocks in which one pattern has one bit less, is smaller by a power of two, or is one bit; large steps first."""
     candidates = []
     for bit in reversed(range(block.dtype.itemsize * 8)):
         for lane in np.flatnonzero(block):

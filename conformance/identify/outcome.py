@@ -1,4 +1,4 @@
-"""What an identification comes to."""
+"""Outcomes of an identification."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .departures import Departure
 
 
 class Verdict(StrEnum):
-    """What an identification comes to."""
+    """The outcome in a word."""
 
     FOLLOWS = "follows"
-    """It gives the bits of these rules for every block that was tried, and no other rules do."""
+    """Every tried block has the bits of these rules, and no other rules fit."""
     DIFFERS = "differs"
-    """It gives the bits of no known rules."""
+    """No known rules fit."""
     UNKNOWN = "unknown"
-    """The blocks that could be tried do not tell rules apart."""
+    """Several rules fit, and no block that could be tried separates them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,20 +40,20 @@ class Identification:
     nearest: tuple[Candidate, ...] = ()
     """Other rules, the nearest first."""
     blocks: int = 0
-    """Blocks that were tried: hard ones and, of these, ``normal`` of N(0,1)."""
+    """Tried blocks; ``normal`` of them are of N(0,1)."""
     normal: int = 0
     witness: str = ""
-    """The smallest block that was found on which it departs from the rules compared with, in words."""
+    """The smallest block found that departs from the rules compared with, in words."""
     witness_block: Transactions | None = None
-    """What enters, of this block."""
+    """The inputs of this block."""
     causes: Mapping[str, int] = field(default_factory=dict)
-    """Where it departs from the rules compared with: kinds of blocks in words, and how many differ."""
+    """Departures from the rules compared with: the number of blocks by their kind in words."""
     remarks: tuple[str, ...] = ()
-    """What the differences look like."""
+    """Sentences about the differences."""
     departures: tuple[Departure, ...] = ()
-    """The causes of what differs, the worst first, each with its smallest block. For files there are only causes."""
+    """Causes of differences, the worst first, each with its smallest block; empty for files."""
     pair: tuple[str, ...] = ()
-    """Rules that could not be told apart."""
+    """Two sets of rules that no block separated."""
 
     @property
     def witnesses(self) -> tuple[str, ...]:
@@ -65,11 +65,11 @@ class Identification:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of what it follows: profiles, or departures from them."""
+        """Names of the rules that it follows: profiles, or departures from them."""
         return tuple(name for one in self.matches for name in one.names) if self.verdict is Verdict.FOLLOWS else ()
 
     def follows(self, rules: Operation) -> bool:
-        """Are these rules among those that it follows?"""
+        """Whether it follows these rules."""
         return self.verdict is Verdict.FOLLOWS and any(one.numerics == rules for one in self.matches)
 
     def to_dict(self) -> dict[str, object]:
@@ -92,15 +92,15 @@ class Identification:
 
 
 def is_departure(one: Candidate) -> bool:
-    """Is it no profile, but one with a rule changed?"""
+    """Whether it is a profile with a rule changed, not a profile."""
     return all(" with " in name for name in one.names)
 
 
 NEAREST = 5
-"""Other rules that are named."""
+"""Most other rules that are named."""
 
 
 def named(matches: Sequence[Candidate]) -> str:
-    """The names of rules that are the same: profiles, and departures from profiles only where there is no profile."""
+    """The names of equal rules: profiles, or departures if no profile is among them."""
     every = [name for one in matches for name in one.names]
     return " = ".join([name for name in every if " with " not in name] or every)

@@ -1,4 +1,4 @@
-"""Encoders that return numbers, quantized and back: what is expected of them, and the codes that their numbers mean."""
+"""Encoders that return numbers, quantized and back: the numbers expected, and the codes behind returned numbers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ OTHER_ELEMENTS = "other elements"
 
 
 def judged_numbers(rules: Encode, blocks: Converted) -> Judged:
-    """Which blocks have other numbers than the golden model gives."""
+    """Compare returned numbers with the golden model."""
     differs = numbers_of(rules, golden(rules, blocks.given)) != _plain(rules, blocks.made[Role.NUMBERS])
     return Judged(differs.any(axis=1), {Role.NUMBERS: int(differs.sum())})
 
 
 def kinds_of_numbers(rules: Encode, blocks: Converted, expected: Transactions) -> np.ndarray:
-    """(n,) kinds of blocks whose numbers differ, in words; empty where nothing differs."""
+    """(n,) kinds of blocks whose numbers differ, in words; empty if nothing differs."""
     made, is_off = as_codes(rules, expected, blocks.made[Role.NUMBERS])
     known = of(rules)
     why = known.why(blocks.given, expected, made, False)
@@ -43,7 +43,7 @@ def remarks_on_numbers(rules: Encode, normal: Converted, every: Converted) -> tu
     for blocks in (normal, every):
         right = golden(rules, blocks.given)
         codes, is_off = as_codes(rules, right, blocks.made[Role.NUMBERS])
-        if not is_off.all():  # else there is no code to be looked at
+        if not is_off.all():  # otherwise no code is known
             kept = Converted(blocks.given.rows(~is_off), codes.rows(~is_off))
             remarks += suspicions(rules, kept)
     return tuple(dict.fromkeys(filter(None, remarks)))
@@ -64,7 +64,7 @@ def described_numbers(rules: Encode, given: Transactions, made: Transactions) ->
 
 
 def numbers_of(rules: Encode, encoded: Transactions) -> np.ndarray:
-    """What codes under their scales stand for, as FP32 patterns with one NaN."""
+    """Numbers of codes under their scales, as FP32 patterns with one NaN."""
     codes = np.ascontiguousarray(encoded[Role.CODES])
     y = np.empty(codes.shape, np.float32)
     decode_blocks(encoded[Role.SCALE][:, 0], codes, Decode(block=rules.block), y)
@@ -72,14 +72,14 @@ def numbers_of(rules: Encode, encoded: Transactions) -> np.ndarray:
 
 
 def _plain(rules: Encode, patterns: np.ndarray) -> np.ndarray:
-    """The same with one NaN and, where elements have no -0, one zero."""
+    """Patterns with one NaN and, if elements have no -0, one zero."""
     plain = np.where(np.isnan(np.ascontiguousarray(patterns).view(np.float32)), np.uint32(0x7FC00000), patterns)
     return plain if rules.block.element.signed_zero else np.where(plain == 1 << 31, np.uint32(0), plain)
 
 
 def as_codes(rules: Encode, expected: Transactions, patterns: np.ndarray) -> tuple[Transactions, np.ndarray]:
-    """The codes that numbers are under the expected scales, and (n,) in which blocks a number is no element under its
-    scale; the scale of such a block is another one here.
+    """The codes of numbers under the expected scales, and (n,) whether a number of a block is not an element under its
+    scale. The scale of such a block is changed.
     """
     scales, right = expected[Role.SCALE], expected[Role.CODES]
     same = _plain(rules, patterns) == numbers_of(rules, expected)
@@ -99,13 +99,13 @@ def as_codes(rules: Encode, expected: Transactions, patterns: np.ndarray) -> tup
 
 
 def _ratio(rules: Encode, blocks: Converted) -> str | None:
-    """Is every number too large or too small by the same factor?"""
+    """The factor by which every number is too large or too small, in words; None if factors differ."""
     expected = numbers_of(rules, golden(rules, blocks.given)).view(np.float32).astype(np.float64)
     made = blocks.made[Role.NUMBERS].view(np.float32).astype(np.float64)
-    told = np.isfinite(expected) & (expected != 0)
-    if not told.any():
+    has_ratio = np.isfinite(expected) & (expected != 0)
+    if not has_ratio.any():
         return None
-    ratios = np.unique(made[told] / expected[told])
+    ratios = np.unique(made[has_ratio] / expected[has_ratio])
     if len(ratios) > 1 or ratios[0] == 1 or not np.isfinite(ratios[0]) or ratios[0] == 0:
         return None
     return f"every number is {ratios[0]:g} times the right one"

@@ -1,4 +1,4 @@
-"""Numbers as they are before the last rounding, exactly: what an encoder or a cast rounds to an element."""
+"""Numbers before the last rounding, exactly: an encoder or a cast rounds them to elements."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ...models.arrays.codes import code_values
 from ...models.arrays.source import DTYPES, narrow, widen
 from ...models.fast.nvfp4_encode import ORDERS
 from ...sim.transactions import Transactions
-from ...spec import Cast, FloatFormat, NumberFormat, Nvfp4Encode, Role
+from ...spec import Cast, Encode, FloatFormat, NumberFormat, Nvfp4Encode, Role
 from .candidates import Rules
 
 
 def wide(source: FloatFormat, patterns: np.ndarray) -> np.ndarray:
-    """float32 numbers of patterns of a source."""
+    """float32 numbers of source patterns."""
     numbers = np.ascontiguousarray(patterns).view(DTYPES[source.name])
     return widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32)
 
@@ -31,9 +31,10 @@ def element_of(rules: Rules) -> NumberFormat:
 
 def scaled(rules: Rules, given: Transactions, scales: np.ndarray | None) -> np.ndarray:
     """(n, lanes) float64: x / 2^X under scale bytes (n, 1), the binary32 number of an order of NVFP4, or a number that
-    is cast. Not finite where a number or the scale is not.
+    is cast. Not finite if the number or the scale is not.
     """
-    x = wide(rules.source, given[Role.NUMBERS])  # type: ignore[union-attr]  # of what encodes or casts
+    assert isinstance(rules, Encode | Nvfp4Encode | Cast)
+    x = wide(rules.source, given[Role.NUMBERS])
     with np.errstate(all="ignore"):
         if isinstance(rules, Cast) or scales is None:
             return x.astype(np.float64)

@@ -1,4 +1,4 @@
-"""A block that two sets of rules convert differently, or the finding that there is none."""
+"""Search for a block that two sets of rules convert differently."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from ...sim.transactions import Transactions
 from ...spec import Cast, Decode, Encode, Nvfp4Encode, Role
 from .. import tensors
 from ..tensors import BLOCKS_OF_TENSOR
-from .candidates import Rules
+from .candidates import Rules, to_nearest
 
 FEW = 2000
-"""Random blocks beside the directed ones."""
+"""Random blocks that are tried with the directed ones."""
 
 
 @dataclass(frozen=True)
 class Separation:
-    """What tells two sets of rules apart."""
+    """A block that two sets of rules convert differently, if one was found."""
 
     block: Transactions | None
-    """What enters, of one block, which they convert differently; None where there is none."""
+    """The inputs of the block, or None."""
     is_whole: bool = True
-    """Whether all inputs were compared, where there is none."""
+    """Whether the search covered all inputs, so that None means equal rules."""
 
 
 def separation(a: Rules, b: Rules) -> Separation:
-    """Compare two operations of the same formats, on all inputs where their numbers can be counted, which takes up to a
-    minute. Under the same random bits they are compared as if they rounded to nearest, and the block has zeros for
-    these. Raises KeyError for operations that are not compared.
+    """Compare two operations of the same formats, on all inputs if possible, which takes up to a minute. With random
+    bits they are compared as if they rounded to nearest, and the random bits of the block are zeros. Raises KeyError
+    for operations that are not compared.
     """
     if a.random_bits and b.random_bits:
-        found = separation(_to_nearest(a), _to_nearest(b))
+        found = separation(to_nearest(a), to_nearest(b))
         if found.block is None:
             return found
         shape = next(array.shape for role, array in found.block.arrays.items() if role is not Role.SCALE)
@@ -51,7 +51,7 @@ def separation(a: Rules, b: Rules) -> Separation:
 
 
 def soon_separated(a: Rules, b: Rules) -> Separation:
-    """The same, of hard blocks first: where one of these tells, it takes no time."""
+    """`separation`, with hard blocks first, which take no time."""
     inputs = tensors.hard(a, 0) if isinstance(a, Nvfp4Encode) else _hard(a)
     bits = random_bits(a, (len(inputs), a.block_size), 0)
     given = inputs if bits is None else inputs.with_arrays({Role.RANDOM: bits})
@@ -71,10 +71,6 @@ def soon_separated(a: Rules, b: Rules) -> Separation:
 def _hard(rules: Rules) -> Transactions:
     every = of(rules).stimuli("standard", FEW, 0)
     return Transactions.joined(part for _, parts in every for part in parts)
-
-
-def _to_nearest(rules: Rules) -> Rules:
-    return rules.replace(rounding="rne") if isinstance(rules, Cast) else rules.replaced(rounding="rne")
 
 
 def _encoders(a: Encode, b: Encode) -> Separation:
@@ -113,7 +109,9 @@ def _decoders(a: Decode, b: Decode) -> Separation:
 
 
 def _nvfp4(a: Nvfp4Encode, b: Nvfp4Encode) -> Separation:
-    """A tensor: the block, one with the largest magnitude, and zeros. Only BF16 numbers are all compared."""
+    """The block is a tensor: the block that differs, one with the largest magnitude, and zeros. Not all inputs are
+    compared.
+    """
     for finding in compare_nvfp4(a, b).findings.values():
         if finding.first is not None:
             patterns = [int(text, 16) for text in finding.first.values.split(",")]

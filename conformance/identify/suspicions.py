@@ -1,4 +1,4 @@
-"""What differences look like, in sentences: a fault has a shape."""
+"""Sentences about the shape of differences, which hints at the fault."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .scaled import magnitudes, scaled, wide
 MOST = 0.05
 """Share of blocks from which a range of magnitudes is named."""
 NEAR = 64
-"""Last places from a power of two at most, where a logarithm in FP32 is suspected."""
+"""The most last places from a power of two for which a logarithm in FP32 is suspected."""
 
 
 def suspicions(asked: Rules, blocks: Converted) -> Iterator[str]:
-    """What blocks say about a fault, in sentences."""
+    """Sentences about the fault that blocks show."""
     expected = golden(asked, blocks.given)
     differs = of(asked).why(blocks.given, expected, blocks.made, False) >= 0
     if differs.any():
@@ -52,7 +52,7 @@ def _of_encoder(
 
 
 def is_exchanged(asked: Encode, blocks: Converted) -> bool:
-    """Are scales right, and codes but for their order?"""
+    """Whether scales are right, and codes are right but in another order."""
     expected, made = golden(asked, blocks.given), blocks.made
     codes = expected[Role.CODES]
     return np.array_equal(expected[Role.SCALE], made[Role.SCALE]) and any(
@@ -66,7 +66,7 @@ def _in_pairs(codes: np.ndarray) -> np.ndarray:
 
 
 def _of_codes(asked: Encode | Nvfp4Encode, expected: np.ndarray, codes: np.ndarray) -> Iterator[str]:
-    """What codes under the right scales are."""
+    """Sentences about wrong codes under right scales."""
     if np.array_equal(expected, codes[:, ::-1]):
         yield "the codes are right, in the reverse order of elements: does @msb belong to one side of the map?"
     if np.array_equal(_in_pairs(expected), codes):
@@ -84,7 +84,7 @@ def _of_codes(asked: Encode | Nvfp4Encode, expected: np.ndarray, codes: np.ndarr
 
 
 def _of_ties(asked: Encode, patterns: np.ndarray, scales: np.ndarray, different: np.ndarray) -> Iterator[str]:
-    """Do only numbers differ that are halfway between two elements?"""
+    """A sentence if only numbers halfway between two elements differ."""
     v = np.abs(scaled(asked, Transactions({Role.NUMBERS: patterns}), scales))[different]
     known = magnitudes(asked.block.element)
     if v.size and np.isin(v, (known[:-1] + known[1:]) / 2).all():
@@ -92,14 +92,14 @@ def _of_ties(asked: Encode, patterns: np.ndarray, scales: np.ndarray, different:
 
 
 def _rows_of(scales: np.ndarray, expected: Transactions) -> np.ndarray:
-    """(n,) whether the scale is another one."""
+    """(n,) whether the scale is wrong."""
     return (scales != expected[Role.SCALE])[:, 0]
 
 
 def _of_logarithm(
     asked: Encode | Nvfp4Encode, patterns: np.ndarray, scales: np.ndarray, expected: Transactions
 ) -> Iterator[str]:
-    """Are only scales of largest magnitudes wrong that are next to a power of two?"""
+    """A sentence if only scales of largest magnitudes next to a power of two are wrong."""
     magnitude = wide(asked.source, patterns).view(np.uint32) & np.uint32(FP32.magnitude_mask)
     largest = magnitude.max(axis=1)[_rows_of(scales, expected)]
     fraction = (largest & np.uint32((1 << FP32.man_bits) - 1)).astype(int)
@@ -119,8 +119,8 @@ def _of_decoder(asked: Rules, blocks: Converted, expected: Transactions, differs
 SUSPICIONS: dict[str, Callable[..., Iterator[str]]] = {
     "encode": _of_encoder,
     "decode": _of_decoder,
-    "cast": lambda *arguments: iter(()),  # a number by itself has no shape
+    "cast": lambda *arguments: iter(()),  # single numbers have no shape
     "two_level_encode": _of_encoder,
     "two_level_decode": _of_decoder,
 }
-"""By the name of the operation: of blocks, what is expected of them and which differ, sentences about the fault."""
+"""By the name of the operation a function of rules, blocks, expected results and (n,) whether blocks differ."""

@@ -20,7 +20,7 @@ SHOWN = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Departures:
-    """What differs from some rules."""
+    """Differences from some rules."""
 
     causes: dict[str, int]
     """By cause in words the number of blocks."""

@@ -27,7 +27,7 @@ Part = tuple[Tensor, Blocks, slice | np.ndarray]
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """A candidate, and the tensor scales under which its blocks are compared: its own, or those of the file."""
+    """A candidate whose blocks are compared under its own tensor scales, or under the tensor scales of the file."""
 
     candidate: Candidate
     of_file: bool = False
@@ -114,7 +114,7 @@ class Files:
         return joined([self.converted(one, part) for part in self.sample])
 
     def wrong_scales(self, one: Tried) -> list[str]:
-        """Tensor scales that differ from those of a candidate, each in words."""
+        """Tensor scales that a candidate does not give, each in words."""
         return list(wrong_scales(self.tensors, one.rules)) if isinstance(one.rules, Nvfp4Encode) else []
 
     def character(self) -> str | None:

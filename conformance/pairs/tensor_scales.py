@@ -44,7 +44,7 @@ def constants(tensor: Tensor, rules: Nvfp4Encode, of_file: bool) -> dict[Role, n
 
 
 def wrong_scales(tensors: Sequence[Tensor], rules: Nvfp4Encode) -> Iterator[str]:
-    """Tensor scales that differ from those of the rules, each in words."""
+    """Tensor scales that the rules do not give, each in words."""
     for tensor in tensors:
         stored, expected = tensor.tensor_scales, _expected(tensor, rules)
         if not np.array_equal(expected.view(np.uint32), stored.view(np.uint32)):

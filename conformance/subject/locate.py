@@ -1,4 +1,4 @@
-"""A converter by the text that names it: a function of a module or a file, of a shared library, or an adapter."""
+"""Search for the converter that a text names: a function of a module, a file or a shared library, or an adapter."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .native import SUFFIXES, native
 def located(text: str, rules: Operation) -> Callable:
     """The function that a text names.
 
-    ``module:name`` is imported, the current folder first; ``folder/file.py:name`` is read; of ``library.so:name`` the
-    function is called as `native.native` has it; a text without a colon is that of an adapter (`adapters.ADAPTERS`).
-    Raises ValueError in one sentence for what is not there or cannot be called, and for what an adapter does not do.
+    ``module:name`` is imported, the current folder first. ``folder/file.py:name`` is read. ``library.so:name`` is
+    called by `native.native`. A text without a colon names an adapter (`adapters.ADAPTERS`). Raises ValueError if the
+    function is missing or cannot be called, and if an adapter does not support the rules.
     """
     place, colon, name = text.rpartition(":")
     if not colon:
@@ -58,15 +58,15 @@ def _module(place: str) -> object:
         raise ValueError(f"{place} cannot be imported: {error}") from error
     except OSError as error:
         raise ValueError(f"{place} cannot be read: {error.strerror}") from error
-    except (Exception, SystemExit) as error:  # whatever the module does when it is imported
+    except (Exception, SystemExit) as error:  # an import can raise anything
         text = " ".join(str(error).split())
         raise ValueError(f"{place} cannot be imported: {type(error).__name__}: {text}") from error
 
 
 def _read(path: Path) -> object:
-    path.read_bytes()  # in the words of the system, if it is not there
+    path.read_bytes()  # raises OSError if it is missing
     spec = spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None  # of a name that ends in .py
+    assert spec is not None and spec.loader is not None  # the name ends in .py
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...spec import FP32, Cast, Decode, Encode, FloatFormat, Nvfp4Encode, Operation
+from ...spec import FP32, BlockOperation, Cast, Decode, Encode, FloatFormat, NumberFormat, Nvfp4Encode, Operation
 
 SUFFIXES = (".so", ".dylib", ".dll")
 
@@ -18,12 +18,12 @@ SIGNATURES = {
     "decode": "void f(const uint8_t *scales, const uint8_t *codes, float *y, size_t blocks)",
     "cast": "void f(const float *x, uint8_t *codes, size_t count)",
 }
-"""By the name of an operation; one code a byte, the elements of a block one after the other."""
+"""By the name of an operation. A code is a byte, and the elements of a block follow each other."""
 
 
 def native(path: Path, name: str, rules: Operation) -> Callable:
-    """A function of a shared library, as `SIGNATURES` has it, as one on arrays. Raises ValueError where the library or
-    the function is not there, and for formats that are not in those signatures.
+    """A function of a shared library with a signature of `SIGNATURES`, as a function on arrays. Raises ValueError if
+    the library or the function is missing, and for formats that the signatures do not support.
     """
     if rules.name not in SIGNATURES:
         raise ValueError(
@@ -53,8 +53,11 @@ def _numbers(rules: Operation) -> FloatFormat:
     return getattr(rules, rules.NUMBERS)
 
 
-def _codes(rules: Operation) -> tuple:
-    return (rules.scalar,) if isinstance(rules, Cast) else (rules.block.element, rules.block.scale)  # type: ignore[attr-defined]
+def _codes(rules: Operation) -> tuple[NumberFormat, ...]:
+    if isinstance(rules, Cast):
+        return (rules.scalar,)
+    assert isinstance(rules, BlockOperation)
+    return rules.block.element, rules.block.scale
 
 
 def _pointer(array: np.ndarray) -> ctypes.c_void_p:
@@ -64,7 +67,10 @@ def _pointer(array: np.ndarray) -> ctypes.c_void_p:
 def _encoder(function: Callable, rules: Encode | Nvfp4Encode) -> Callable:
     def encode(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         x = np.ascontiguousarray(x)
-        scales, codes = np.zeros(x.size, np.uint8), np.zeros(x.shape, np.uint8)  # room for codes in place of scales
+        scales, codes = (
+            np.zeros(x.size, np.uint8),
+            np.zeros(x.shape, np.uint8),
+        )  # room for codes if the pointers are exchanged
         function(_pointer(x), _pointer(scales), _pointer(codes), ctypes.c_size_t(len(x)))
         if scales[len(x) :].any():
             raise ValueError(f"it writes more than {len(x)} scales: are the pointers to scales and codes exchanged?")

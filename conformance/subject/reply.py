@@ -1,4 +1,4 @@
-"""What somebody's function returns, as scale bytes, codes and patterns of numbers."""
+"""Returned values as scale bytes, codes and patterns of numbers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ...spec import FP32, BlockFormat, NumberFormat
 from ...spec.catalogue import excerpt
 
 NIBBLE = 4
-"""Bits of a code of which two are in a byte."""
+"""Bits of a code of which a byte holds two."""
 
 
 def encoded(made: object, block: BlockFormat, count: int) -> tuple[np.ndarray, np.ndarray] | np.ndarray:
     """Scales (count, 1) and codes (count, block_size) of some blocks, or their numbers as FP32 patterns
-    (count, block_size), whichever was returned.
+    (count, block_size), depending on what was returned.
 
-    Scales and codes are a tuple, or the attributes ``scales`` and ``codes``; a third part is not looked at. They may
-    be codes, as integers of any dtype or as ``float8_e4m3fn`` and its like of ml_dtypes and PyTorch, or values, as
-    float32; codes of four bits may be two in a byte, the first in the low bits. Raises ValueError for anything else.
+    Scales and codes are a tuple, of which a third part is ignored, or the attributes ``scales`` and ``codes``. Each is
+    an array of integers of any dtype, of the formats of ml_dtypes or PyTorch (``float8_e4m3fn``), or of float32 values.
+    A byte may hold two codes of four bits, the first in the low bits. Raises ValueError for anything else.
     """
     parts = _parts(made)
     if parts is None:
@@ -46,10 +46,10 @@ def encoded(made: object, block: BlockFormat, count: int) -> tuple[np.ndarray, n
 
 
 def _are_exchanged(parts: Sequence[object], block: BlockFormat, count: int) -> bool:
-    """Have the parts the numbers of elements that codes and scales have, in this order?"""
+    """Whether the sizes fit codes and scales, in this order."""
     try:
         first, second = (_array(part).size for part in parts)
-    except (ValueError, TypeError):  # of which the reader has a sentence of its own
+    except (ValueError, TypeError):  # the reader reports it
         return False
     size = count * block.block_size
     packed = size // 2 if block.element.bits == NIBBLE else size
@@ -67,7 +67,7 @@ def _parts(made: object) -> Sequence[object] | None:
 
 
 def words(given: object, format: NumberFormat) -> np.ndarray:
-    """Codes of a format in the dtype of `code_dtype`, of what `encoded` takes."""
+    """Codes of a format in the dtype of `code_dtype`, from an array that `encoded` accepts."""
     array = _array(given)
     to = np.uint8 if format.bits <= NIBBLE * 2 else code_dtype(format)
     if array.dtype.kind in "iu":
@@ -82,7 +82,7 @@ def words(given: object, format: NumberFormat) -> np.ndarray:
 
 
 def _codes_of(values: np.ndarray, format: NumberFormat) -> np.ndarray:
-    """The codes of values that the format has."""
+    """The codes of float values of the format."""
     known = code_values(format)
     patterns, codes = np.unique(known.view(np.uint32), return_index=True)
     given = values.astype(np.float32)
@@ -97,7 +97,7 @@ def _codes_of(values: np.ndarray, format: NumberFormat) -> np.ndarray:
 
 
 def numbers(given: object, shape: tuple[int, ...]) -> np.ndarray:
-    """Numbers as FP32 patterns. Raises ValueError for another shape, and for those that FP32 does not have."""
+    """Numbers as FP32 patterns. Raises ValueError for another shape, and for numbers that are not FP32."""
     array = _array(given)
     if array.size != np.prod(shape):
         raise ValueError(f"numbers of the shape {shape} are expected, or scales and codes, not {array.shape}")
@@ -108,7 +108,7 @@ def numbers(given: object, shape: tuple[int, ...]) -> np.ndarray:
     with np.errstate(over="ignore"):
         narrow = array.astype(np.float32)
     if ((narrow != array) & ~np.isnan(array)).any():
-        raise ValueError(f"numbers of FP32 are expected, and a number of {array.dtype} is none")
+        raise ValueError(f"expected FP32, got a number of {array.dtype} that is not FP32")
     return np.ascontiguousarray(narrow).view(np.uint32).reshape(shape)
 
 
@@ -121,7 +121,7 @@ def _array(given: Any) -> np.ndarray:
         if given.is_floating_point() and same is not None and given.dtype != torch.float16:
             given = given.view(same)
         elif not given.is_floating_point() and str(given.dtype).startswith("torch.float"):
-            given = given.view(torch.uint8)  # packed types, which are no numbers to it
+            given = given.view(torch.uint8)  # torch does not count packed types as numbers
         return given.numpy()
     array = np.ascontiguousarray(given)
     if array.dtype.isbuiltin != 1:  # of ml_dtypes

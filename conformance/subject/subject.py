@@ -1,4 +1,4 @@
-"""Somebody's converter as a function on transactions."""
+"""A converter of the user as a function on transactions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .reply import encoded, numbers, words
 
 
 class SubjectError(ValueError):
-    """What was given cannot be called as a converter, or returns something else."""
+    """The function cannot be called as a converter, or returns something else than results."""
 
 
 class Subject(Protocol):
-    """Something that converts."""
+    """A converter."""
 
     def __call__(self, given: Transactions) -> Transactions:
-        """What leaves: scales and codes, or numbers alone."""
+        """The results: scales and codes, or numbers alone."""
 
 
 CALLED_WITH = {
@@ -33,13 +33,14 @@ CALLED_WITH = {
     "decode": "scales (n,) and codes (n, block_size), uint8; it returns numbers (n, block_size)",
     "cast": "x, numbers (n,), or codes (n,) where numbers are returned; it returns codes or numbers (n,)",
 }
-"""By the name of an operation, how a function is called. Where rules take random bits, these come last, an integer for
-each result.
+"""By the name of an operation, how a function is called. If rules take random bits, these are the last argument, an
+integer for each result.
 """
 
 
 class Function:
-    """A Python callable, called as `CALLED_WITH` has it. Numbers are float32, also those of BF16, or float16.
+    """A Python callable, called as in `CALLED_WITH`. Numbers are float32 for sources FP32 and BF16, and float16 for
+    FP16.
 
     Raises ValueError for an operation that is not in that table; calls raise `SubjectError`.
     """
@@ -50,13 +51,13 @@ class Function:
         self.function, self.name = function, name
         self.rules: Any = rules  # of that operation
         self.remark = ""
-        """What is noticed when it is called."""
+        """A remark about its calls."""
 
     def __call__(self, given: Transactions) -> Transactions:
         return CALLS[self.rules.name](self, given)
 
     def result(self, *arguments: np.ndarray) -> object:
-        """What the function returns. It gets copies, and may write to them."""
+        """The value that the function returns. It gets copies, and may write to them."""
         given = [np.ascontiguousarray(argument).copy() for argument in arguments]
         before = [argument.tobytes() for argument in given]
         try:
@@ -81,7 +82,7 @@ class Function:
 
 @contextmanager
 def _not_ended() -> Iterator[None]:
-    """Let `os._exit`, which ends an interpreter with whatever status, raise SystemExit; children may end."""
+    """Let `os._exit` raise SystemExit in this process, which it would end; child processes may end."""
     end, process = os._exit, os.getpid()
 
     def exit(status: int) -> None:
@@ -97,7 +98,7 @@ def _not_ended() -> Iterator[None]:
 
 
 def _numbers_of(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
-    """Patterns of a source as an array that any library takes."""
+    """Patterns of a source as an array that any library accepts."""
     array = np.ascontiguousarray(patterns).view(DTYPES[source.name])
     return widen(array, np.empty(array.shape, np.uint32)).view(np.float32) if source == BF16 else array
 
@@ -108,7 +109,7 @@ def _encode(of: Function, given: Transactions) -> Transactions:
 
 
 def _drawn(given: Transactions) -> list[np.ndarray]:
-    """The random bits, where there are any."""
+    """The random bits as the last argument, or no argument."""
     bits = given.get(Role.RANDOM)
     return [] if bits is None else [bits]
 

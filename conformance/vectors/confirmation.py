@@ -16,10 +16,10 @@ class Disagreement(Exception):
 
 
 def confirmed(vectors: VectorSet) -> dict[str, object]:
-    """What gives the same results: the design, the simulator, and of how many blocks.
+    """The design that gives the same results, the simulator, and the number of blocks.
 
-    Raises `Disagreement` where a block differs, `ToolMissing` where Verilator or the C++ compiler is missing, and
-    ValueError for rules that hardware does not have.
+    Raises `Disagreement` if a block differs, `ToolMissing` without Verilator or a C++ compiler, and ValueError for
+    rules that hardware does not support.
     """
     config = CONFIGURATIONS[vectors.rules.name].built(vectors.rules)
     text, board = verilog(config, "dut"), Scoreboard(config)

@@ -1,7 +1,7 @@
 """Folders of conformance vectors: written, read back, and checked.
 
-A folder has `manifest.json`; `vectors.csv` and `vectors.npz`, which have everything; and for each port `PORT.mem`, a
-word for each block as `$readmemh` reads it, the first lane in the low bits.
+A folder has `manifest.json`, all words in `vectors.csv` and again in `vectors.npz`, and `PORT.mem` for each port. The
+last has a word for each block as `$readmemh` reads it, the first lane in the low bits.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from ..identify.exact_results import exact_results
 from .vectors import Category, VectorSet, distinct, least_distinct
 
 FORMAT = 1
-"""Version of the folders."""
+"""Version of the file format."""
 WANTED = {"format": int, "rules": dict, "blocks": int, "categories": dict, "ports": list, "sha256": dict}
-"""What a manifest must have to be read."""
+"""Keys that a manifest must have, with their types."""
 MANIFEST, CSV, NPZ = "manifest.json", "vectors.csv", "vectors.npz"
 NAMES = [str(category) for category in Category]
 
 
 def write(vectors: VectorSet, folder: Path | str, confirmed: Mapping[str, object] | None = None) -> dict[str, Any]:
-    """Write a folder, the manifest last, and return what stands in it. ``confirmed`` says which design gives the same
-    results. The bytes of the files depend on the set alone.
+    """Write a folder, the manifest last, and return the manifest. ``confirmed`` describes the design that gives the
+    same results. The bytes of the files depend on the set alone.
     """
     folder, ports = Path(folder), vectors.ports
     contents: dict[str, str | bytes] = {CSV: _csv(vectors), NPZ: _npz(vectors)}
@@ -72,7 +72,7 @@ def write(vectors: VectorSet, folder: Path | str, confirmed: Mapping[str, object
         "sha256": {name: sha256(content) for name, content in contents.items()},
     }
     with claimed(folder):
-        (folder / MANIFEST).unlink(missing_ok=True)  # no old manifest beside new files
+        (folder / MANIFEST).unlink(missing_ok=True)  # an old manifest must not describe new files
         for name, content in contents.items():
             write_whole(folder / name, content)
         write_whole(folder / MANIFEST, json.dumps(manifest, indent=2) + "\n")
@@ -84,7 +84,7 @@ def _digits(port: Port) -> int:
 
 
 def columns(port: Port) -> list[str]:
-    """The columns of a port in the table: its name, with the number of a lane where it has several."""
+    """The columns of a port in the table: its name, with the number of the lane if it has several."""
     return [port.name] if port.lanes == 1 else [f"{port.name}{lane}" for lane in range(port.lanes)]
 
 
@@ -121,7 +121,7 @@ class Checked:
 
     manifest: Mapping[str, Any]
     faults: Sequence[str]
-    """What is wrong, in sentences; none if the set is sound."""
+    """Faults, in sentences; empty if the set is sound."""
 
     @property
     def passed(self) -> bool:
@@ -129,12 +129,12 @@ class Checked:
 
 
 def check(folder: Path | str) -> Checked:
-    """Is a folder what its manifest says, and what the exact model makes of it under the rules in the manifest?
+    """Compare a folder with its manifest, and its results with the exact model under the rules in the manifest.
 
-    The digests of all files, the counts of blocks and of each category, the three forms of the same words, how many
-    different words each port has, and that these are not too few are looked at; and every result is computed again.
+    It compares digests of all files, counts of blocks, of each category and of the different words of each port, and
+    the three forms of the same words. Every result is computed again.
 
-    Raises ValueError for a folder without a manifest of this kind, OSError where it cannot be read.
+    Raises ValueError for a folder without a manifest of this kind, and OSError if it cannot be read.
     """
     folder = Path(folder)
     manifest = read_manifest(folder)
@@ -152,7 +152,7 @@ def check(folder: Path | str) -> Checked:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a folder. Raises ValueError for one of another kind."""
+    """The manifest of a folder. Raises ValueError for another kind of manifest."""
     path = folder / MANIFEST
     if not path.is_file():
         raise ValueError(f"{folder} has no {MANIFEST}: mxcast vectors e4m3 -o FOLDER makes one")
@@ -198,7 +198,7 @@ def _faults(
     expected = exact_results(rules, given)
     left = Transactions({port.role: table[port.name] for port in ports if port.direction == "output"})
     if wrong := int(expected.differ(left).sum()):
-        found.append(f"{wrong} of {rows} blocks are not what the exact model makes of them")
+        found.append(f"{wrong} of {rows} blocks differ from the exact model")
     return found
 
 

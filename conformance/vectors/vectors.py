@@ -1,4 +1,4 @@
-"""Conformance vectors: blocks in categories, with what the exact model makes of them."""
+"""Conformance vectors: blocks in categories, with the results of the exact model."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ SIZES = ("small", "full")
 RANDOM_BLOCKS = {"small": 400, "full": 4096}
 WEIGHT_BLOCKS = {"small": 400, "full": 2048}
 OF_EACH = 500
-"""Blocks of each category in a small set, beside those that every scale and code needs."""
+"""Blocks of each category in a small set, in addition to blocks for every scale and code."""
 SEVERAL = 1 << 16
-"""Directed blocks at most; of more, an even choice."""
+"""Most directed blocks; an even choice if there are more."""
 
 
 class Category(StrEnum):
-    """What a block is for. A block of several categories is in the first of: weights, special, boundary, subnormal,
-    tie, corner, random.
+    """The purpose of a block. If several fit, it is the first of: weights, special, boundary, subnormal, tie, corner,
+    random.
     """
 
     RANDOM = "random"
     CORNER = "corner"
-    """Directed blocks: zeros, largest numbers, single bits, numbers far apart; of a decoder scales with codes."""
+    """Directed blocks: zeros, largest numbers, single bits, numbers far apart; for a decoder scales with codes."""
     BOUNDARY = "boundary"
-    """Numbers at and beside the boundaries of scales and codes."""
+    """Numbers at and next to the boundaries of scales and codes."""
     TIE = "tie"
-    """A number lies halfway between two codes of the result."""
+    """A number is halfway between two codes of the result."""
     SUBNORMAL = "subnormal"
-    """A number that is subnormal enters or leaves."""
+    """An input or a result is subnormal."""
     SPECIAL = "special"
-    """NaN or Inf enters or leaves."""
+    """An input or a result is NaN or Inf."""
     WEIGHTS = "weights"
-    """Blocks of real FP32 weights, or codes that OCP's rules make of them."""
+    """Blocks of real FP32 weights, or their codes by OCP's rules."""
 
 
 OF_KIND = {
@@ -58,18 +58,18 @@ OF_KIND = {
     "nearest": Category.BOUNDARY,
     "ties": Category.TIE,
 }
-"""The kinds of stimuli of which sets are made."""
+"""Categories of the kinds of stimuli that sets contain."""
 
 TENSORS_OF = {Category.CORNER: 60, Category.BOUNDARY: 90}
-"""Tensors of these in a small set at most; one block of a tensor is a corner."""
+"""Most tensors of a category in a small set; one block of a tensor is a corner."""
 
 SHORT = 16
-"""Bits of a source of which a set has all patterns."""
+"""If a source has at most so many bits, a set has all its patterns."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class VectorSet:
-    """Transactions of an operation with what must leave."""
+    """Inputs of an operation with the results expected."""
 
     rules: Any
     """The operation."""
@@ -81,38 +81,38 @@ class VectorSet:
     categories: np.ndarray
     """(n,) numbers of `Category`, in its order."""
     tensors: np.ndarray | None = None
-    """(n,) which tensor a block is of, where a tensor has a scale."""
+    """(n,) the number of the tensor of each block, if tensors have scales."""
 
     def __len__(self) -> int:
         return len(self.given)
 
     @property
     def ports(self) -> list[tuple[Port, np.ndarray]]:
-        """The ports with their words, (n, lanes): those through which blocks enter first."""
+        """The ports with their words, (n, lanes); inputs come first."""
         sides = (("input", self.given), ("output", self.expected))
         return [(port, side[port.role]) for way, side in sides for port in data_ports(self.rules.ports, way)]
 
     @property
     def counts(self) -> dict[str, int]:
-        """Blocks of each category that there is."""
+        """The number of blocks of each category that occurs."""
         numbers = np.bincount(self.categories, minlength=len(Category)).tolist()
         return {str(category): count for category, count in zip(Category, numbers) if count}
 
 
 def distinct(ports: Iterable[tuple[Port, np.ndarray]]) -> dict[str, int]:
-    """How many different words each port has."""
+    """The number of different words of each port."""
     return {port.name: len(np.unique(words)) for port, words in ports}
 
 
 def least_distinct(port: Port) -> int:
-    """The different words that a set must have at a port: a quarter of the codes that there are, up to 256. A set of
-    zeros, or of numbers that all saturate, has fewer.
+    """The number of different words that a set must have at a port: a quarter of all codes, up to 256. A set of zeros,
+    or of numbers that all saturate, has fewer.
     """
     return 1 if port.role in CONSTANTS else min(1 << port.bits, 1024) // 4
 
 
 CONSTANTS = (Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT, Role.TENSOR_AMAX, Role.TENSOR_SCALE)
-"""What a tensor has, not a block."""
+"""Roles of words that belong to a tensor, not to a block."""
 
 
 def made(rules: Any, weights: np.ndarray, *, size: str = "small", seed: int = 0) -> VectorSet:
@@ -122,13 +122,13 @@ def made(rules: Any, weights: np.ndarray, *, size: str = "small", seed: int = 0)
     ----------
     rules : `Encode`, `Decode`, `Cast`, `Nvfp4Encode` or `Nvfp4Decode`
     weights : (n,) float32 numbers of real tensors
-    size : small, a few thousand blocks, or full, all directed blocks
-    seed : of random blocks and of choices
+    size : ``small``, a few thousand blocks, or ``full``, all directed blocks
+    seed : seed of random blocks and choices
 
     Raises
     ------
     ValueError
-        for another size, and an operation without an exact model
+        for another size, and for an operation without an exact model
     """
     if size not in SIZES:
         raise ValueError(f"a set is {' or '.join(SIZES)}, not {size!r}")
@@ -139,11 +139,11 @@ def made(rules: Any, weights: np.ndarray, *, size: str = "small", seed: int = 0)
 
 
 def _blocks(rules: Any, weights: np.ndarray, size: str, seed: int) -> VectorSet:
-    """Of blocks that do not depend on one another."""
+    """A set of blocks that do not depend on one another."""
     parts = list(_pool(rules, weights, size, seed))
     given = drawn(rules, Transactions.joined(blocks for _, blocks in parts), seed)
     origins = np.repeat([_number(category) for category, _ in parts], [len(blocks) for _, blocks in parts])
-    # what is chosen may be told by the fast model: what is expected is by the exact one
+    # the fast model is good enough to choose blocks; the results come from the exact one
     quick = golden(rules, given)
     categories = _categories(rules, given, quick, origins)
     if size == "small":
@@ -155,7 +155,7 @@ def _blocks(rules: Any, weights: np.ndarray, size: str, seed: int) -> VectorSet:
 
 
 def _tensors(rules: Nvfp4Encode, weights: np.ndarray, size: str, seed: int) -> VectorSet:
-    """Of whole tensors of `tensors.BLOCKS_OF_TENSOR` blocks, whose largest magnitude is a constant of each."""
+    """A set of whole tensors of `tensors.BLOCKS_OF_TENSOR` blocks."""
     length = tensors.BLOCKS_OF_TENSOR
     parts = [
         (Category.CORNER, tensors.corners(rules, seed)),
@@ -204,7 +204,7 @@ def _number(category: Category) -> int:
 
 
 def _pool(rules: Any, weights: np.ndarray, size: str, seed: int) -> Iterator[tuple[Category, Transactions]]:
-    """All blocks from which a set is chosen, by where they come from."""
+    """All blocks from which a set is chosen, by their origin."""
     know = of(rules)
     for kind, category in OF_KIND.items():
         too_many = isinstance(rules, Cast) and kind == "all" and rules.source.bits > SHORT
@@ -216,13 +216,13 @@ def _pool(rules: Any, weights: np.ndarray, size: str, seed: int) -> Iterator[tup
 
 
 def _positive(blocks: Transactions) -> Transactions:
-    """The scale of a tensor is no negative number."""
+    """Blocks whose tensor scale is not negative."""
     words = blocks.get(Role.TENSOR_SCALE)
     return blocks if words is None else blocks.with_arrays({Role.TENSOR_SCALE: words & np.uint32(0x7FFFFFFF)})
 
 
 def _of_weights(rules: Any, weights: np.ndarray, most: int) -> Transactions:
-    """Blocks of the weights, of all parts of them, or what enters a decoder of them."""
+    """Blocks from all parts of the weights, or their codes for a decoder."""
     lanes = rules.block_size
     count = min(most, len(weights) // lanes)
     rows = np.linspace(0, len(weights) // lanes - 1, count).astype(int)
@@ -231,9 +231,10 @@ def _of_weights(rules: Any, weights: np.ndarray, most: int) -> Transactions:
     if isinstance(rules, Decode):
         return _left(EncodeSimulation(Encode(block=rules.block)), blocks, rules)
     if isinstance(rules, Nvfp4Decode):
-        made_of = _left(Nvfp4EncodeSimulation(Nvfp4Encode(block=rules.block)), blocks, rules)
+        left = _left(Nvfp4EncodeSimulation(Nvfp4Encode(block=rules.block)), blocks, rules)
         g = np.full((count, 1), np.float32(1 / 256).view(np.uint32))
-        return made_of.with_arrays({Role.TENSOR_SCALE: g}) if _has(rules, Role.TENSOR_SCALE) else made_of
+        has_scale = any(port.role is Role.TENSOR_SCALE for port in rules.ports)
+        return left.with_arrays({Role.TENSOR_SCALE: g}) if has_scale else left
     if isinstance(rules, Cast) and rules.is_back:
         codes = (np.ascontiguousarray(blocks).view(np.uint32) >> 8) % np.uint32(1 << entering.bits)
         return Transactions({entering.role: codes.astype(word(entering))})
@@ -241,20 +242,16 @@ def _of_weights(rules: Any, weights: np.ndarray, most: int) -> Transactions:
     return Transactions({entering.role: np.ascontiguousarray(patterns).view(word(entering))})
 
 
-def _has(rules: Any, role: Role) -> bool:
-    return any(port.role is role for port in rules.ports)
-
-
 def _left(encoder: EncoderSimulation[Any], blocks: np.ndarray, rules: Any) -> Transactions:
-    """Scales and codes of blocks, as the ports of a decoder take them."""
+    """Scales and codes of blocks, as inputs of a decoder."""
     found = encoder.golden(encoder.of_tensor(np.ascontiguousarray(blocks).view(np.uint32)))
     words = {port.role: word(port) for port in rules.ports if port.role in found.arrays}
     return Transactions({role: found[role].astype(dtype) for role, dtype in words.items()})
 
 
 def _chosen(rules: Any, given: Transactions, quick: Transactions, categories: np.ndarray, seed: int) -> np.ndarray:
-    """The rows of a small set: for each scale and each code the first block that has it, and so many of each category
-    by chance.
+    """The rows of a small set: for each scale and each code the first block that has it, and some random blocks of each
+    category.
     """
     mixed = np.random.default_rng(seed).permutation(len(given))
     rows: set[int] = set()
@@ -276,7 +273,7 @@ def _categories(rules: Any, given: Transactions, left: Transactions, origins: np
         (Category.SUBNORMAL, _any(rules, given, left, _is_subnormal)),
         (Category.SPECIAL, _any(rules, given, left, _is_special)),
     ):
-        # all that is directed of a cast is at boundaries
+        # all directed words of a cast are at boundaries
         kept = [Category.WEIGHTS]
         kept += [Category.BOUNDARY] if category is not Category.SPECIAL and not isinstance(rules, Cast) else []
         found[is_of & ~np.isin(origins, list(map(_number, kept)))] = _number(category)
@@ -284,7 +281,7 @@ def _categories(rules: Any, given: Transactions, left: Transactions, origins: np
 
 
 def _any(rules: Any, given: Transactions, left: Transactions, holds: Any) -> np.ndarray:
-    """(n,) where something holds for a word that enters or leaves: numbers, scales and codes with their formats."""
+    """(n,) whether something holds for an input or a result of a block; it gets words with their format."""
     found = np.zeros(len(given), bool)
     for way, side in (("input", given), ("output", left)):
         for port in data_ports(rules.ports, way):
@@ -303,14 +300,14 @@ def _is_special(words: np.ndarray, format: FloatFormat) -> np.ndarray:
 
 def _is_subnormal(words: np.ndarray, format: FloatFormat) -> np.ndarray:
     if format.bits <= 10 and not (format.signed and format.bits > 8):
-        return np.zeros(words.shape, bool)  # codes of elements are subnormal all the time
+        return np.zeros(words.shape, bool)  # every block has subnormal codes of elements
     magnitudes = words & np.array(format.magnitude_mask, words.dtype)
     return (magnitudes > 0) & (magnitudes >> format.man_bits == 0)
 
 
 def _ties(rules: Any, given: Transactions, left: Transactions) -> np.ndarray:
-    """(n,) where a number is halfway between two neighbouring values of the result. Under two levels of scales numbers
-    are rounded before, and no block is called so.
+    """(n,) whether a number of a block is halfway between two neighbouring values of the result. For NVFP4, which
+    rounds numbers twice, always False.
     """
     none = np.zeros(len(given), bool)
     if isinstance(rules, Encode):
@@ -329,7 +326,7 @@ def _ties(rules: Any, given: Transactions, left: Transactions) -> np.ndarray:
 
 
 def _values(source: FloatFormat, words: np.ndarray) -> np.ndarray:
-    """The numbers of patterns, in binary64, which has all of them."""
+    """float64 numbers of patterns, which are exact."""
     with np.errstate(invalid="ignore"):  # signalling NaN
         if source.name == "bf16":
             return (words.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)

@@ -1,4 +1,4 @@
-"""A design of anybody's against the golden model: what differs, how often, and on which blocks."""
+"""Any design against the golden model: differences, their counts, and blocks that show them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ..transactions import Transactions
 CHUNK = 1 << 15
 """Blocks that are compared at a time."""
 NOUNS = {Role.SCALE: "scales", Role.CODES: "codes", Role.NUMBERS: "numbers"}
-"""What results are, by the role of their port."""
+"""Names of results, by the role of their port."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Divergence:
-    """How many results differ on blocks of independent N(0,1) numbers."""
+    """Counts of results that differ on blocks of independent N(0,1) numbers."""
 
     blocks: int
     elements: int
@@ -43,7 +43,7 @@ class Divergence:
 
 @dataclass(frozen=True)
 class Example:
-    """How many blocks differ for one cause, and one of them."""
+    """The number of blocks that differ for one cause, and one of them."""
 
     count: int
     block: Transactions
@@ -54,8 +54,8 @@ class Example:
 class Comparison:
     """A design and the golden model on the same blocks, under the first operation of a configuration.
 
-    A design without a clock is alone with each block. One with a clock sees a stream, so a fault may need its
-    neighbours.
+    A design without a clock converts each block by itself. A design with a clock gets a stream, so a fault may need
+    neighbouring blocks.
     """
 
     config: HardwareConfig
@@ -64,27 +64,27 @@ class Comparison:
     nan_codes_free: bool = False
     """Whether codes under a scale byte of NaN may be anything."""
     first: str = ""
-    """The first block that differs, in words; empty if there is none."""
+    """The first block that differs, in words; empty if no block does."""
     blocks: int = 0
     rows: list[dict[str, Any]] = field(default_factory=list)
-    """For each stimulus: its name, the blocks and how many of them differ."""
+    """For each stimulus its name, the number of blocks, and how many of them differ."""
     found: dict[Cause, Example] = field(default_factory=dict)
-    """For each cause how many blocks differ, and the one with the fewest elements that are not zero."""
+    """For each cause the number of blocks that differ, and the one with the fewest elements that are not zero."""
 
     def __post_init__(self) -> None:
         self.rules, self.of = self.config.numerics, of(self.config.numerics)
         self.elements = element_role(self.rules)
 
     def drawn(self, given: Transactions, seed: int = 0) -> Transactions:
-        """Blocks with random bits, where the rounding takes some."""
+        """Blocks with random bits, if the rounding takes them."""
         return drawn(self.rules, given, self.seed + seed)
 
     def causes(self, given: Transactions, expected: Transactions, actual: Transactions) -> np.ndarray:
-        """(n,) numbers of causes, -1 where nothing differs."""
+        """(n,) numbers of causes, -1 if nothing differs."""
         return self.of.why(given, expected, actual, self.nan_codes_free)
 
     def why(self, given: Transactions) -> np.ndarray:
-        """(n,) why blocks differ, each for itself; -1 where they do not."""
+        """(n,) numbers of causes for blocks that are converted one by one, -1 if nothing differs."""
         if self.design.has_clock and len(given):
             made = Transactions.joined([self.design(given.rows(slice(row, row + 1))) for row in range(len(given))])
         else:
@@ -104,7 +104,7 @@ class Comparison:
                 progress(self.blocks)
 
     def compare(self, name: str, given: Transactions, before: int = 0) -> int:
-        """Compare on blocks of the stimulus ``name``, of which so many came before; returns how many differ."""
+        """Compare on blocks of the stimulus ``name``, after ``before`` others of it; returns how many differ."""
         given = self.drawn(given, self.blocks)
         expected, actual = golden(self.rules, given), self.design(given)
         self.blocks += len(given)
@@ -127,7 +127,7 @@ class Comparison:
         return int((why >= 0).sum())
 
     def described(self, title: str, block: Transactions) -> str:
-        """What differs on one block, in words, with the command that explains it; empty if nothing."""
+        """Differences of one block, in words, with the command that explains it; empty if nothing differs."""
         expected, actual = golden(self.rules, block), self.design(block)
         if self.causes(block, expected, actual)[0] < 0:
             return ""
@@ -139,7 +139,7 @@ class Comparison:
 
 
 def divergence(comparison: Comparison, given: Transactions) -> Divergence:
-    """How a design diverges on blocks of N(0,1)."""
+    """Count the differences of a design on blocks of N(0,1)."""
     given = comparison.drawn(given)
     expected, actual = golden(comparison.rules, given), comparison.design(given)
     return Divergence(

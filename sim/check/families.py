@@ -1,6 +1,6 @@
-"""The classes of numerics, in families that `array.compare_all` takes: what a complete comparison walks.
+"""Families of numerics for a complete comparison by `array.compare_all`.
 
-Everything is read off the catalogues, so that a new rule or format joins by itself.
+They follow from the catalogues, so a new rule or format joins by itself.
 """
 
 from __future__ import annotations
@@ -129,4 +129,4 @@ def zeros() -> Iterator[Family]:
 
 
 FAMILIES = {function.__name__: function for function in (rules, sizes, formats, random_bits, zeros)}
-"""The products by name; their documentation says what each walks."""
+"""The families by name."""

@@ -1,8 +1,7 @@
-"""What an exhaustive verification has compared, kept by content: an interrupted one goes on, a finished one is on
-record.
+"""Records of exhaustive verifications: an interrupted one goes on, and the outcome of a finished one is kept.
 
-One JSON file each in `cache_folder()`. Its name is a digest of everything that the outcome depends on, which also
-stands in it: a record of another design, model or tool is not found.
+A record is a JSON file in `cache_folder()`. Its name is a digest of everything that the outcome depends on, and the
+file lists it too, so a record of another design, model or tool is not found.
 """
 
 from __future__ import annotations
@@ -21,22 +20,22 @@ from ..run import tools
 from .scoreboard import Scoreboard
 
 INTERVAL = 5.0
-"""Seconds between two savings: what a killed run loses at most."""
+"""Seconds between two savings, which is the most that a killed run loses."""
 
 KIND = "exhaustive"
 KEPT = ("counts", "mismatched_blocks", "mismatches")
-"""Fields of a `Scoreboard` that a record has."""
+"""Fields of a `Scoreboard` in a record."""
 
 
 class Record:
     """The outcome so far of comparing a Verilog text with the model on ``total`` blocks.
 
-    `restore` gives it to a scoreboard, `keep` takes it from one; `save` writes the last one taken. Only what `keep` was
-    given is ever written, so that a block counts as compared after its comparison, wherever an interruption falls.
+    `restore` copies it to a scoreboard, `keep` takes it from one, and `save` writes the last state that `keep` took. So
+    a block counts only after its comparison, whenever an interruption comes.
     """
 
     def __init__(self, config: HardwareConfig, verilog: str, *, seed: int, total: int, force: bool = False) -> None:
-        self.total, self._profile = total, config.profile  # which names the rules and adds nothing to them
+        self.total, self._profile = total, config.profile  # a name for the rules, not part of them
         self.identity = {
             "format": config.formats,
             "config_id": config.config_id,
@@ -78,7 +77,7 @@ class Record:
         return self.blocks == self.total
 
     def restore(self, board: Scoreboard) -> None:
-        """Give an empty scoreboard what earlier runs found."""
+        """Copy the outcome of earlier runs to an empty scoreboard."""
         board.counts, board.mismatches = dict(self._state["counts"]), list(self._state["mismatches"])
         board.mismatched_blocks = self._state["mismatched_blocks"]
 
@@ -107,7 +106,7 @@ class Record:
         keep_json(KIND, self._name, content)
 
     def _read(self) -> dict[str, Any] | None:
-        """What is in the file, if it is whole and of this identity."""
+        """The content of the file, if it is whole and has this identity."""
         content: Any = kept_json(KIND, self._name)
         same = content is not None and all(
             content[key] == value for key, value in json.loads(json.dumps(self.identity)).items()

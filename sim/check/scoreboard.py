@@ -1,4 +1,4 @@
-"""Comparison of transactions with what they should be, and a report that an engineer can act on."""
+"""Comparison of results with the right ones, and a report that an engineer can act on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN = 5
 
 @dataclass
 class Scoreboard:
-    """Counts compared blocks and keeps the first mismatches. There is no tolerance: bits are equal or not.
+    """Counts of compared blocks, and the first mismatches. There is no tolerance: bits are equal or not.
 
     ``repeat`` is the command that runs the same stimuli again.
     """
@@ -33,7 +33,7 @@ class Scoreboard:
     def compare(
         self, stimulus: str, operation: Operation, entering: Transactions, expected: Transactions, actual: Transactions
     ) -> None:
-        """Compare what left a design with what should have, for transactions of an operation."""
+        """Compare results of a design with the expected ones."""
         first = self.counts.get(stimulus, 0)
         self.counts[stimulus] = first + len(entering)
         wrong = np.flatnonzero(expected.differ(actual))
@@ -43,7 +43,7 @@ class Scoreboard:
             self.mismatches.append(of(operation).described(f"{stimulus} block {first + row}", *sides))
 
     def refuse(self, stimulus: str, blocks: int, fault: str) -> None:
-        """Count blocks whose results cannot be told apart, and say why."""
+        """Count blocks without results as mismatches, with the reason."""
         self.counts[stimulus] = self.counts.get(stimulus, 0) + blocks
         self.mismatched_blocks += blocks
         if len(self.mismatches) < SHOWN:
@@ -60,7 +60,7 @@ class Scoreboard:
 
     @property
     def report(self) -> str:
-        """What differed, in words; empty if all is well."""
+        """The differences, in words; empty if all is well."""
         if self.passed:
             return ""
         if not self.counts or not all(self.counts.values()):

@@ -1,5 +1,5 @@
-"""A test bench in plain Verilog for an emitted converter, with blocks and expected results from the golden model in it:
-it needs a simulator and nothing of ours.
+"""A test bench in plain Verilog for an emitted converter. It contains blocks and their results by the golden model, so
+it needs nothing but a simulator.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Row = tuple[Mapping[str, int], Mapping[str, int]]
 """Values of the inputs and of the outputs, by port."""
 
 PATIENCE = 20
-"""Cycles of the clock beyond blocks and latency, after which a converter that gives nothing has failed."""
+"""Clock cycles beyond blocks and latency, after which a converter without results has failed."""
 
 COMBINATIONAL = """\
   initial begin
@@ -78,19 +78,19 @@ FINISH = """\
 def bench(config: HardwareConfig, name: str, seed: int = 0) -> str:
     """The text of the module ``<name>_tb``. It prints PASS or FAIL in its last line, with the number of blocks.
 
-    The blocks are directed ones of every family and random ones, in every mode; a converter with registers is given one
-    in every cycle, and its results are taken at once.
+    The blocks are directed ones of every family and random ones, in every mode. A converter with registers gets one in
+    every cycle, and its results are taken at once.
     """
     pins = ", ".join(f".{pin.name}({pin.name})" for pin in config.pins)
     return bench_of(name, config.pins, _rows(config, seed), [f"{name} dut ({pins});"], config.latency)
 
 
 def bench_of(name: str, ports: Sequence[Port], rows: Sequence[Row], instances: Sequence[str], latency: int) -> str:
-    """The text of the module ``<name>_tb`` around ``instances``, which together have these ports, with blocks and what
-    is expected of them; ``latency`` in cycles.
+    """The text of the module ``<name>_tb`` around ``instances``, which together have these ports, with blocks and their
+    expected results; ``latency`` in cycles.
 
-    Like the emitted modules it sets no time scale: if only some files set one, it depends on the order of the files
-    which modules have it, and simulators warn.
+    Like the emitted modules it sets no time scale. If only some files set one, the order of files decides which modules
+    have it, and simulators warn.
     """
     entering, leaving = data_ports(ports, "input"), data_ports(ports, "output")
     body = (REGISTERED if latency else COMBINATIONAL).format(
@@ -124,7 +124,7 @@ def bench_of(name: str, ports: Sequence[Port], rows: Sequence[Row], instances: S
 
 
 def _rows(config: HardwareConfig, seed: int) -> Sequence[Row]:
-    """For each block the values of the inputs and those of the outputs, by port."""
+    """For each block the values of the inputs and of the outputs, by port."""
     found = []
     for mode, rules in enumerate(config.modes):
         given = drawn(rules, of(rules).sample(seed + mode), seed + mode).in_mode(mode)
@@ -144,7 +144,7 @@ def _width(ports: Sequence[Port]) -> int:
 
 
 def _joined(ports: Sequence[Port], found: Mapping[str, int]) -> int:
-    """The value of `_together`, of which the first port has the high bits."""
+    """The value of `_together`, with the first port in the high bits."""
     joined = 0
     for port in ports:
         joined = joined << port.width | found[port.name]

@@ -1,19 +1,19 @@
-"""Inputs with unknown bits (X), and what a simulator of four states has to make of them.
+"""Inputs with unknown bits (X), and the bits that a simulator of four states must know in spite of them.
 
-X has a value that nobody knows. The emitted Verilog is continuous assignments of operators only, so a bit that is known
-in spite of an X is right for every value in its place: no bit may be known and wrong, whatever was unknown. The other
-way round the operators are pessimistic: one X in a sum, a comparison or a shift makes the whole result X, although some
-of its bits may not depend on it. So little more can be required to be known than what the structure keeps apart:
+X is a value that nobody knows. The emitted Verilog has only continuous assignments of operators, so a bit that is known
+in spite of an X is right for every value of it: no bit may be known and wrong. But operators are pessimistic: one X in
+a sum, a comparison or a shift makes the whole result X, although some of its bits may not depend on it. So these bits
+must be known:
 
-* without any X in the inputs, every bit, in every mode number, those beyond the last mode among them; whatever was X
-  before, for nothing is stored;
-* with X for signs: all bits of scale and codes that are the same for both signs;
-* with X for the random bits: the scale, the signs of codes that have one, the codes of special blocks (and under `te`
-  of special elements), codes that are the largest before they are rounded, inputs that are flushed; and with X for
-  those of one lane, everything of all others.
+* without any X in the inputs every bit, in every mode number, also beyond the last mode, and whatever was X before, as
+  nothing is stored;
+* with X for signs all bits of scale and codes that are the same for both signs;
+* with X for the random bits the scale, the signs of codes, the codes of special blocks (and under `te` of special
+  elements), codes that are the largest before rounding, and flushed inputs;
+* with X for the random bits of one lane everything in all other lanes.
 
-Not claimed, because it is not so: that an element that is exact, or too small for any code, stays known with X for its
-random bits (they are added to its zeros); that anything is known with X in a magnitude or in the mode.
+An exact element, or one that is too small for any code, becomes unknown with X for its random bits, as they are added
+to its zeros. Nothing is known with X in a magnitude or in the mode.
 """
 
 from __future__ import annotations
@@ -38,19 +38,17 @@ Outputs = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Trial:
-    """Inputs as digits 0, 1 and X, and what must be seen, by port name."""
+    """Inputs as digits 0, 1 and X, and the outputs required, by port name."""
 
     inputs: Mapping[str, str]
     known: Outputs
-    """Bits that have to be known."""
+    """Bits that must be known."""
     possible: Sequence[Outputs]
-    """Right results for some values in place of the X: a known bit is that of all of them."""
+    """Right results for some values of the X: a known bit must agree with all of them."""
 
 
 def tests_of(config: HardwareConfig) -> list[str]:
-    """Names of the tests with unknown inputs that a configuration asks for, in each of its modes; the last is for all
-    modes.
-    """
+    """Names of the tests with unknown inputs for a configuration: tests of each mode, then a test of all modes."""
     return TESTS[config.numerics.name](config)
 
 
@@ -98,7 +96,7 @@ def sign_trials(config: ConverterConfig, mode: int, patterns: np.ndarray, seed: 
 
 
 def random_trials(config: ConverterConfig, mode: int, patterns: np.ndarray, seed: int) -> Iterator[Trial]:
-    """X for the random bits of all elements of (n, block_size) patterns; then for those of one, in another lane from
+    """X for the random bits of all elements of (n, block_size) patterns, then of one element, in another lane from
     block to block.
     """
     numerics = config.modes[mode]
@@ -142,9 +140,7 @@ def mode_trials(config: ConverterConfig, patterns: np.ndarray, seed: int) -> Ite
 
 
 def _settled(numerics: Encode, patterns: np.ndarray) -> np.ndarray:
-    """(n, block_size) elements whose code does not wait for the rounding: a choice before or after it is made without
-    it.
-    """
+    """(n, block_size) elements whose code does not depend on the rounding."""
     source, element = numerics.source, numerics.block.element
     magnitude = patterns & patterns.dtype.type(source.magnitude_mask)
     special = magnitude >= ((1 << source.exp_bits) - 1) << source.man_bits
@@ -184,7 +180,7 @@ def _digits(
     row: int,
     unknown: Mapping[Role, Sequence[int] | np.ndarray] = NOTHING,
 ) -> dict[str, str]:
-    """The inputs of a block, with X for the bits of each lane that are unknown."""
+    """The inputs of a block, with X for unknown bits of each lane."""
     drawn = {} if random is None else {Role.RANDOM: random[row]}
     inputs = values(config.ports, "input", {Role.NUMBERS: block, Role.MODE: [mode], **drawn})
     return {

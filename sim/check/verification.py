@@ -40,14 +40,14 @@ class Verification:
     """Blocks compared, by stimulus or tensor."""
     mismatched_blocks: int
     report: str
-    """The first mismatches in words; empty if there are none."""
+    """The first mismatches in words; empty if nothing differs."""
     seed: int
     record: Path | None = None
     """The file of an exhaustive verification."""
     kept_blocks: int = 0
-    """Blocks that earlier runs compared and this one took from the record: all, if it was finished."""
+    """Blocks that this run took from the record of earlier runs; all blocks if that was finished."""
     seconds: float | None = None
-    """What the comparison on record took, over all runs."""
+    """Duration of the comparison on record, over all runs."""
 
     @property
     def blocks(self) -> int:
@@ -86,23 +86,22 @@ def verify(
 ) -> Verification:
     """Compare the Verilated design of a configuration with the golden model of its operation, bit for bit.
 
-    The configuration is complete, or that of an encoder, given as to `hdl.converter_config`: a format with a profile
-    and fields.
-    ``stimuli`` is one of the kinds that the operation has (`Simulation.kinds`): ``standard`` is directed blocks and
-    ``blocks`` random ones; of an encoder ``exhaustive`` is every source pattern and every relevant distance below the
-    maximum, ``stratified`` a 64th of that. ``tensors``, pairs of a name and (n, block_size) float32 blocks, replaces
-    them; of encoders only. Every mode of the configuration is compared, on a share of the random blocks. ``design`` is
-    what is verified instead of the emitted file. One with registers is given gaps on both sides,
-    which depend on ``seed``. ``progress`` is called with the blocks done and the blocks in all (0 where that is not
-    known). Raises ValueError for what an operation has not.
+    The configuration is complete, or for an encoder a format with a profile and fields, as in `hdl.converter_config`.
+    ``stimuli`` is one of the kinds of the operation (`Simulation.kinds`). ``standard`` is directed blocks and
+    ``blocks`` random ones. For encoders ``exhaustive`` is every source pattern and every relevant distance below the
+    maximum, and ``stratified`` a 64th of that. ``tensors``, pairs of a name and (n, block_size) float32 blocks,
+    replaces the stimuli of an encoder. Every mode of the configuration is compared, on a share of the random blocks.
+    ``design`` is verified in place of the emitted file. A design with registers gets gaps on both sides, which depend
+    on ``seed``. ``progress`` is called with the blocks done and the blocks in all (0 if unknown). Raises ValueError for
+    stimuli that the operation does not support.
 
-    An exhaustive verification is kept in a `Record`: interrupted, it goes on where it was when it is called again;
-    finished, its outcome is given at once. ``force`` starts anew.
+    An exhaustive verification has a `Record`: after an interruption the next call goes on, and the outcome of a
+    finished one is returned at once. ``force`` starts over.
     """
     if not isinstance(config, HardwareConfig):
         config = converter_config(config, profile, **fields)
     elif fields or profile is not None:
-        raise TypeError(f"a {type(config).__name__} is complete: profile and fields cannot be given beside it")
+        raise TypeError(f"a {type(config).__name__} is complete: leave out profile and fields")
     simulations = [of(rules) for rules in config.modes]
     kinds = simulations[0].kinds
     if stimuli not in kinds:
@@ -151,7 +150,7 @@ def verify(
 def _verify_all(
     config: ConverterConfig, seed: int, design: Driver, progress: Callable[[int, int], None] | None, force: bool
 ) -> Verification:
-    """All of `exhaustive_blocks` in every mode, as far as the record does not have them already."""
+    """Compare all of `exhaustive_blocks` in every mode, except those in the record."""
     total = sum(map(make.exhaustive_total, config.modes))
     record = Record(config, design.verilog, seed=seed, total=total, force=force)
     board = Scoreboard(config, repeat=f"mxcast verify {command_line(config)} --exhaustive --seed {seed} --force")
@@ -191,9 +190,7 @@ def _name(config: HardwareConfig, mode: int, stimulus: str) -> str:
 def _comparisons(
     board: Scoreboard, mode: int, stimulus: str, parts: Iterable[Transactions], design: Driver, seed: int
 ) -> Iterator[None]:
-    """Compare blocks in a mode, a chunk at each step. Random bits depend on the seed and on the blocks before the
-    chunk.
-    """
+    """Compare blocks in a mode, a chunk at each step. Random bits depend on the seed and the earlier blocks."""
     rules, name = board.config.modes[mode], _name(board.config, mode, stimulus)
     board.counts.setdefault(name, 0)
     for part in parts:

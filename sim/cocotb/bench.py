@@ -1,9 +1,8 @@
 """The cocotb bench of an operation. It runs inside a simulator, started by `regression.test`.
 
 Each test drives a family of stimuli and compares what leaves the design with the golden model through one scoreboard.
-No output bit may be unknown when the inputs are not. On a simulator of four states there are unknown inputs too;
-`unknowns` says what then must be known. Blocks flow through a converter with registers (`flow`), with gaps on both
-sides.
+No output bit may be unknown when the inputs are known. A simulator of four states also gets unknown inputs
+(`unknowns`). Blocks flow through a converter with registers (`flow`), with gaps on both sides.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ BENCH = Path(os.environ["MXCAST_BENCH"])
 JOB = json.loads(BENCH.read_text())
 COMPARISONS = BENCH.with_name(JOB["comparisons"])
 CONFIG = config_of(JOB)
-ENCODER = cast("ConverterConfig", CONFIG)  # in tests that those alone have
+ENCODER = cast("ConverterConfig", CONFIG)  # only in tests of encoders
 PORTS = CONFIG.ports
 MODES = list(range(len(CONFIG.modes)))
 UNKNOWN = {name.partition(" mode ")[0] for name in unknowns.tests_of(CONFIG)}
@@ -43,7 +42,7 @@ ONES = str.maketrans("XZUWLH-", "0000000")
 
 
 class Blocks:
-    """The converter in one mode: one block in, its outputs by port name out."""
+    """The converter in one mode: converts a block to outputs by port name."""
 
     def __init__(self, dut: Design, mode: int) -> None:
         self.pins, self.size = Pins(dut, PORTS), CONFIG.modes[mode].block_size
@@ -64,8 +63,8 @@ class Blocks:
         return found
 
     async def arrive(self, inputs: Mapping[str, int], first: int, mode_first: bool) -> dict[str, int]:
-        """`convert` after everything was unknown: one lane after the other gets its fields, from lane ``first`` on, and
-        what has one lane only comes before them or after.
+        """`convert` after unknown inputs: lanes get their fields one after the other, from lane ``first`` on. Ports of
+        one lane get theirs before or after them.
         """
         known: list[int] = []
         for step in range(self.size):  # the last lane is left to `convert`
@@ -90,15 +89,15 @@ def titled(name: str, mode: int) -> str:
 
 
 def conclude(name: str, blocks: int, report: str) -> None:
-    """Write what a test has compared, which `regression` reads, and fail with its report."""
+    """Write the number of blocks compared, which `regression` reads, and fail if there is a report."""
     with open(COMPARISONS, "a") as file:
         file.write(json.dumps({"test": name, "blocks": blocks, "report": report}) + "\n")
     assert not report, report
 
 
 async def check(dut: Design, name: str, mode: int, given: Transactions, *, arrive: bool = False) -> None:
-    """Drive blocks and compare all, with their random bits, or those of the seed; with ``arrive`` after unknown inputs
-    each.
+    """Drive blocks and compare all; random bits come from the blocks or the seed. With ``arrive`` unknown inputs come
+    before each block.
     """
     rules, name = CONFIG.modes[mode], titled(name, mode)
     board = Scoreboard(CONFIG, repeat=JOB["repeat"])
@@ -124,7 +123,7 @@ async def check(dut: Design, name: str, mode: int, given: Transactions, *, arriv
 
 
 def collected(results: Sequence[Mapping[str, int]]) -> Transactions:
-    """What left the design."""
+    """The outputs of the design."""
     return Transactions(
         {
             port.role: np.array([fields(result[port.name], port) for result in results], word(port))
@@ -134,7 +133,7 @@ def collected(results: Sequence[Mapping[str, int]]) -> Transactions:
 
 
 async def stream(dut: Design, name: str, blocks: list[dict[str, int]], gaps: bool = True) -> list[dict[str, int]]:
-    """The outputs for blocks that flow through a converter with registers."""
+    """Outputs for blocks that flow through a converter with registers."""
     try:
         return await Flow(dut, CONFIG, JOB["seed"], unknown=JOB["simulator"] == "icarus").convert(blocks, gaps=gaps)
     except FlowError as error:
@@ -143,7 +142,7 @@ async def stream(dut: Design, name: str, blocks: list[dict[str, int]], gaps: boo
 
 
 async def check_rows(dut: Design, name: str, gaps: bool) -> None:
-    """Stream random blocks, each under another mode than the one before."""
+    """Stream random blocks, each in another mode than the one before."""
     count, modes = JOB["random_blocks"] // 4 + 1, len(CONFIG.modes)
     board, rows = Scoreboard(CONFIG, repeat=JOB["repeat"]), np.arange(count)
     given = of(CONFIG.numerics).random(count, JOB["seed"] + 1)
@@ -157,7 +156,7 @@ async def check_rows(dut: Design, name: str, gaps: bool) -> None:
 
 
 async def examine(dut: Design, name: str, trials: Iterable[unknowns.Trial]) -> None:
-    """Drive inputs with unknown bits: what must be known is, and nothing is known and wrong."""
+    """Drive inputs with unknown bits: all required bits must be known, and no known bit may be wrong."""
     driven, wrong = 0, []
     for trial in trials:
         driven += 1
@@ -188,7 +187,7 @@ if CONFIG.latency:
 
     @cocotb.test()
     async def interleaved(dut: Design) -> None:
-        """Blocks with gaps, each under another mode than the one before."""
+        """Blocks with gaps, each in another mode than the one before."""
         await check_rows(dut, "interleaved", gaps=True)
 
 elif JOB["simulator"] == "icarus":  # before all others, so that the inputs have never had a value
@@ -196,7 +195,7 @@ elif JOB["simulator"] == "icarus":  # before all others, so that the inputs have
     @cocotb.test()
     @cocotb.parametrize(mode=MODES)
     async def unknown_start(dut: Design, mode: int) -> None:
-        """From nothing known to everything known, one lane after the other: then nothing of it is left."""
+        """Inputs become known one lane after the other; then no bit may stay unknown."""
         rules = CONFIG.modes[mode]
         blocks = of(rules).random(JOB["unknown_blocks"], JOB["seed"])
         await check(dut, "unknown_start", mode, blocks, arrive=True)

@@ -1,6 +1,6 @@
 """Blocks that flow through a converter with registers, inside a simulator: cycle by cycle, with gaps on both sides.
 
-For `bench`. Inputs change after a rising edge and are seen at the next one; what the outputs are is read in between.
+For `bench`. Inputs change after a rising edge and count at the next one; outputs are read in between.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from .pins import Design, Pins, number, numbers
 
 FULL = (0, 0)
 GAPS = (0, 1, 8, 15)
-"""How many of 16 cycles are gaps, for some cycles."""
+"""Numbers of gaps in 16 cycles; each holds for some cycles."""
 
 
 class FlowError(AssertionError):
-    """Handshake or timing is wrong: what, and after how many results."""
+    """Handshake or timing is wrong. The message says what, and after how many results."""
 
 
 class Flow:
-    """The pins of ``dut``. ``unknown``: whether inputs are X in gaps, which only a simulator of four states can; they
-    are others otherwise.
+    """The pins of ``dut``. In gaps inputs are X if ``unknown``, which needs a simulator of four states, and random
+    otherwise.
     """
 
     def __init__(self, dut: Design, config: HardwareConfig, seed: int, unknown: bool) -> None:
@@ -63,8 +63,8 @@ class Flow:
         self.dut.i_valid.value = 0
 
     async def convert(self, blocks: list[dict[str, int]], *, gaps: bool = True) -> list[dict[str, int]]:
-        """The outputs for each block by port name, after a reset. Raises `FlowError` where one is lost, doubled, too
-        early or too late, or changes while it waits, and where bits are unknown."""
+        """The outputs for each block by port name, after a reset. Raises `FlowError` if a result is lost, doubled, too
+        early or too late, or changes while it waits, and if bits are unknown."""
         await self.reset()
         results: list[dict[str, int]] = []
         entry: list[int] = []

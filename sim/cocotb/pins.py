@@ -13,13 +13,11 @@ from ..check.unknowns import four_state
 from ..transactions import data_ports
 
 Design: TypeAlias = Any
-"""A handle of cocotb, whose pins it knows when it runs only."""
+"""A handle of cocotb; its pins are known at run time only."""
 
 
 class Pins:
-    """The pins of ``dut`` through which transactions enter and leave. Handles are looked up once, as a simulator takes
-    most of its time for what is done for every block.
-    """
+    """The data pins of ``dut``. Handles are looked up once, because work for every block takes most of the time."""
 
     def __init__(self, dut: Design, ports: Sequence[Port]) -> None:
         self.inputs, self.outputs = (
@@ -39,12 +37,12 @@ class Pins:
 
 
 def number(digits: str) -> int | None:
-    """The number that digits are; none where one is unknown."""
+    """The number of binary digits; None if one is unknown."""
     return None if digits.strip("01") else int(digits, 2)
 
 
 def numbers(seen: Mapping[str, str]) -> dict[str, int] | None:
-    """The number of each output; none where a bit of any is unknown."""
+    """The number of each output; None if any bit is unknown."""
     if any(number(digits) is None for digits in seen.values()):
         return None
     return {name: int(digits, 2) for name, digits in seen.items()}

@@ -1,5 +1,5 @@
-"""The process in which cocotb builds and runs a simulator: it is told by JSON on standard input, and ends with
-everything it started.
+"""The process in which cocotb builds and runs a simulator. Its job is JSON on standard input, and it ends with
+everything that it started.
 """
 
 from __future__ import annotations

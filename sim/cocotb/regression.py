@@ -32,9 +32,9 @@ from ..transactions import word
 SIMULATORS = ("verilator", "icarus")
 
 JOB, LOG, COMPARISONS, RESULTS = "job.json", "log.txt", "comparisons.jsonl", "results.xml"
-"""What is left of a run in its folder."""
+"""Files that a run leaves in its folder."""
 COCOTB = {"COCOTB_ANSI_OUTPUT": "0", "COCOTB_REWRITE_ASSERTION_FILES": ""}
-"""A log without colours; the bench says itself what differs, and pytest need not rewrite it."""
+"""A log without colours, and no rewriting by pytest, as the bench reports differences itself."""
 
 UNKNOWN_BLOCKS = 64
 """Random blocks with unknown inputs."""
@@ -50,7 +50,7 @@ class Regression:
     tests: dict[str, int]
     """Blocks compared by each test that ran."""
     failures: dict[str, str]
-    """What the tests that failed say."""
+    """The reports of failed tests."""
     log: Path
     waveform: Path | None
     seed: int
@@ -94,13 +94,14 @@ def test(
 ) -> Regression:
     """Run the cocotb bench on the emitted converter (`hdl.emitted`); log and waveform go to ``<out>/<name>/sim/``.
 
-    The exit status of a simulator is not believed: a run passes only if every test of the bench reports that it
-    compared blocks and found no difference. Icarus, which has four states, is also given unknown inputs (`unknowns`); a
-    converter with registers is given gaps on both sides (`flow`), and on Icarus unknown inputs in them. ``verilog`` is
-    a file to test instead of the emitted one, ``vectors`` a `.npz` of more blocks: ``mode``, and for every port through
-    which data enter an array of its name, (n, lanes) unsigned words (``x``, or ``p`` and ``scale``; ``random``). Raises
-    `ToolMissing` where a simulator is missing, ValueError for files that are not of this kind, and what `hdl.emitted`
-    raises. ``force`` compiles again what is kept of the bench.
+    A run passes only if every test of the bench reports that it compared blocks and found no difference; the exit
+    status of a simulator does not count. Icarus, which has four states, also gets unknown inputs (`unknowns`). A
+    converter with registers gets gaps on both sides (`flow`), on Icarus with unknown inputs in them. ``verilog`` is a
+    file to test in place of the emitted one. ``vectors`` is a `.npz` of more blocks: ``mode``, and for every data input
+    an array of its name, (n, lanes) unsigned words (``x``, or ``p`` and ``scale``; ``random``). ``force`` compiles the
+    bench again.
+
+    Raises `ToolMissing` without the simulator, ValueError for other files, and the errors of `hdl.emitted`.
     """
     if simulator not in SIMULATORS:
         raise ValueError(f"simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
@@ -112,11 +113,11 @@ def test(
         library = cocotb_library(environment) if simulator == "verilator" and not waves else None
     name = default_name(config) if name is None else name
     source = emitted(config, out, name) if verilog is None else Path(verilog)
-    # apart from the evidence of the emitted file
+    # another folder than for the emitted file
     own = Path(out) / (name if verilog is None else f"{name}-{config.config_id}")
     folder = own / "sim" / simulator
     with claimed(folder):
-        for path in folder.iterdir():  # nothing of an earlier run may be taken for this one's
+        for path in folder.iterdir():  # files of an earlier run must not count
             if not path.is_dir():
                 path.unlink()
         job = {
@@ -130,7 +131,7 @@ def test(
             "repeat": f"mxcast test {command_line(config)} --sim {simulator} --seed {seed}",
         }
         write_whole(folder / JOB, json.dumps(job, indent=2))
-        with scratch(plain=True) as work:  # make and Verilator read more than letters in the name of a folder
+        with scratch(plain=True) as work:  # make and Verilator interpret some characters in names of folders
             shutil.copyfile(folder / JOB, work / JOB)
             if config.layout is None:
                 top, text = name, source.read_bytes()
@@ -138,7 +139,7 @@ def test(
                 whole, top = behind_ports(config, source.read_text(), name)
                 text = whole.encode()
             (work / f"{name}.v").write_bytes(text)
-            if library:  # beside the folder in which make works
+            if library:  # in the parent of the folder in which make runs
                 for file in library.iterdir():
                     (work / file.name).symlink_to(file)
                 compiler = in_make([*tools.compiler(), "-include", f"../{HEADER}"])
@@ -171,11 +172,11 @@ def test(
         return _judged(config, simulator, folder, folder / waveform.name if waveform else None, seed, more)
 
 
-test.__test__ = False  # type: ignore[attr-defined]  # pytest's way to say that the name is no sign of a test
+test.__test__ = False  # type: ignore[attr-defined]  # tells pytest that this is not a test
 
 
 def _test_of(vectors: Path, config: HardwareConfig) -> str:
-    """The name of the test that drives a file of blocks, which is checked."""
+    """Check a file of blocks; returns the name of the test that drives it."""
     regular(vectors)
     entering = [port for port in config.numerics.ports if port.direction == "input"]
     try:
@@ -257,7 +258,7 @@ def _environment(simulator: str) -> dict[str, str]:
         return dict(os.environ)
     tools.make()
     environment = tools.simulator_environment()
-    # the makefiles of Verilator name a compiler of their own, whatever CXX is
+    # the makefiles of Verilator ignore CXX
     command = in_make(tools.compiler())
     return environment | {"MAKEFLAGS": f"{environment['MAKEFLAGS']} CXX={command} LINK={command}"}
 

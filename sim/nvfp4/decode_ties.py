@@ -1,10 +1,11 @@
-"""Scales and tensor scales of NVFP4 at ties. A number is exactly halfway between two of the destination, or is rounded
-to that from halfway between two binary32 numbers. `ties` solves the operands.
+"""Scales and tensor scales for NVFP4 decoders at ties. A result is exactly halfway between two numbers of the
+destination, or a half between two binary32 numbers rounds to that. `ties` solves the operands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -14,20 +15,20 @@ from ...spec import FP32, Convention, Nvfp4Decode
 from ..stimuli.ties import SIGNIFICAND, halves, inverted, odd_part, products
 
 LIMITS, SMALL_LIMITS = 64, 16
-"""Numbers halfway between two of the destination, and between two that are subnormal."""
+"""Numbers halfway between two numbers of the destination, and between two subnormal ones."""
 SMALLEST, LARGEST = 64 << FP32.man_bits, 192 << FP32.man_bits
-"""Patterns of binary32 between which those are."""
+"""Patterns of binary32 between which these numbers are."""
 SCALES = 3
-"""Scales of other significands for each."""
+"""Scales for each number."""
 BESIDE = (-1, 0, 1)
-"""Last places from a tensor scale that gives it."""
+"""Last places from a tensor scale that gives the number."""
 PRODUCTS: dict[Convention, Callable[[np.ndarray, np.float32], np.ndarray]] = {
     Convention.MULTIPLIER: lambda product, c: product,
     Convention.AMAX: lambda product, c: product * (np.float32(1) / c),
 }
 """The factor of elements, from the product of a scale and a tensor scale."""
 THREE = 3
-"""The element whose product is rounded, but for powers of two."""
+"""The only element, except for powers of two, whose product is rounded."""
 
 
 def ties(rules: Nvfp4Decode, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -43,9 +44,7 @@ def ties(rules: Nvfp4Decode, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _limits(rules: Nvfp4Decode, rng: np.random.Generator) -> Iterator[float]:
-    """Numbers halfway between two of the destination, the smallest and the largest of them too; numbers of binary32 if
-    that is the destination.
-    """
+    """Numbers halfway between two of the destination, also the smallest and the largest; any numbers for FP32."""
     to = rules.destination
     if to == FP32:
         yield from rng.integers(SMALLEST, LARGEST, LIMITS, np.uint32).view(np.float32)
@@ -62,7 +61,7 @@ def _of_limit(rules: Nvfp4Decode, limit: float, rng: np.random.Generator) -> Ite
     values, c = code_values(rules.block.scale)[1 : rules.block.scale.max_code + 1], np.float32(_largest(rules))
     factors = np.array([limit, limit / THREE, *(half / THREE for half in halves(limit))])
     for s in rng.choice(values, SCALES):
-        g, _ = inverted(lambda g, s=s: FACTORS[rules.convention](s, g, c), factors)  # type: ignore[misc]
+        g, _ = inverted(partial(_factor, rules, s, c), factors)
         yield from ((float(s), one * (1 + step * 2.0**-FP32.man_bits)) for one in g.tolist() for step in BESIDE)
     if rules.convention in PRODUCTS:
         product, _ = inverted(lambda product: PRODUCTS[rules.convention](product, c), factors[:1])
@@ -72,8 +71,13 @@ def _of_limit(rules: Nvfp4Decode, limit: float, rng: np.random.Generator) -> Ite
                 yield s, half / s
 
 
+def _factor(rules: Nvfp4Decode, s: np.ndarray, c: np.float32, g: np.ndarray) -> np.ndarray:
+    """The factor of elements under a scale and tensor scales."""
+    return FACTORS[rules.convention](s, g, c)
+
+
 def _largest(rules: Nvfp4Decode) -> float:
-    """C."""
+    """C, the largest number of a block with a tensor scale of 1."""
     return float(rules.scale_max * rules.block.element.max_value)
 
 

@@ -1,12 +1,13 @@
-"""Blocks of NVFP4 at ties. The ratio t of a largest magnitude is exactly halfway between two scales, or is rounded to
-that from halfway between two binary32 numbers, and y of a number is so between two elements. `ties` solves the
-operands.
+"""Blocks for NVFP4 encoders at ties. The ratio t of a largest magnitude is exactly halfway between two scales, or a
+half between two binary32 numbers rounds to that. In the same way the scaled number y is halfway between two elements.
+`ties` solves the operands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -19,13 +20,15 @@ from .stimuli import AMAX_OF, BOUNDARIES, STEPS, UNSCALED, beside, last_bit, mar
 
 SIX = np.float32(6)
 OF_HALF, NEAREST = 3, 1
-"""Solutions for each half that are taken, and quotients on each side of a half."""
+"""Solutions that are kept for each half, and quotients on each side of a half."""
 MARKS = 16
 """Numbers at which random bits decide."""
 DRAWN = 48
 """Tensors of any magnitude under a source of 32 bits."""
 SMALL = 64
 """Numbers whose quotient by a constant is halfway between two subnormal numbers."""
+DIVIDED = 1 << 16
+"""Quotients of which those are kept that have t on either side of a limit: few from 16-bit sources."""
 WINDOW = 4
 """Last places of binary32 from a limit: no order of the operations is further from another."""
 TINY = 2.0**-114
@@ -45,11 +48,11 @@ class Operands:
     tensor: Callable[[np.ndarray], np.ndarray] = lambda k: k
     """The operand that depends on the constant k of a tensor."""
     is_product: bool
-    """Is t a product, not a quotient?"""
+    """Whether t is a product, not a quotient."""
 
     @property
     def is_sixth(self) -> bool:
-        """Is b divided by 6 first?"""
+        """Whether b is divided by 6 first."""
         return bool(self.block(np.array(SIX)) == 1)
 
 
@@ -75,22 +78,22 @@ class Tied:
 
 
 def ties(rules: Nvfp4Encode, seed: int) -> Tied:
-    """Blocks at ties. Under a source of 16 bits, tensors have every significand as their largest magnitude, with every
-    largest magnitude of a block that comes within `WINDOW` of a limit, in one binade each.
+    """Blocks at ties. From a 16-bit source the largest magnitudes of tensors have every significand, each with the
+    largest magnitudes of blocks that come within `WINDOW` of a limit, in one binade.
     """
     rng = np.random.default_rng(seed)
     parts = [_solved_scales(rules, rng), _near(rules, rng), _subnormal(rules, rng), _solved_elements(rules, rng)]
     every = np.concatenate(parts, axis=1).astype(np.float32)
-    return _blocks(rules, every[:, np.isfinite(every[1])], rng)  # numbers that the source does not have became Inf
+    return _blocks(rules, every[:, np.isfinite(every[1])], rng)  # Inf is beyond the range of the source
 
 
 def of_source(rules: Nvfp4Encode, numbers: np.ndarray) -> np.ndarray:
-    """(n,) whether the source has these binary32 numbers."""
+    """(n,) whether binary32 numbers are numbers of the source."""
     return _nearest(rules, numbers) == numbers
 
 
 def _nearest(rules: Nvfp4Encode, numbers: np.ndarray) -> np.ndarray:
-    """Numbers of the source that are nearest to some magnitudes, as binary32 numbers."""
+    """The nearest numbers of the source, as binary32 numbers."""
     half = np.uint32(1 << last_bit(rules) >> 1)
     with np.errstate(over="ignore"):
         cut = narrow(np.asarray(numbers, np.float32).view(np.uint32) + half, rules.source)
@@ -98,7 +101,7 @@ def _nearest(rules: Nvfp4Encode, numbers: np.ndarray) -> np.ndarray:
 
 
 def _limits(rules: Nvfp4Encode, rng: np.random.Generator) -> list[float]:
-    """Numbers halfway between two scales, one for each odd part, beyond the limit of an order below."""
+    """Numbers halfway between two scales, one for each odd part, without those that the order clamps."""
     values = code_values(rules.block.scale)[: rules.scale_format.max_code + 1]
     middles = rng.permutation((values[1:] + values[:-1]) / 2)
     one = np.ones_like(middles)
@@ -116,15 +119,15 @@ def _magnitudes(rules: Nvfp4Encode, numbers: np.ndarray, rng: np.random.Generato
 
 
 def _parts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """(4, n) largest magnitudes of tensors and of blocks; a number for some lanes and the scale under which it is at a
-    tie are NaN.
+    """(4, n) largest magnitudes of tensors and of blocks. The number of some lanes, and the scale under which it is at
+    a tie, are NaN.
     """
     return np.stack([a, b, *np.full((2, len(a)), np.nan)])
 
 
 def _solved_scales(rules: Nvfp4Encode, rng: np.random.Generator) -> np.ndarray:
-    """t is rounded to halfway between two scales from halfway between two binary32 numbers."""
-    if rules.block.tensor_scale is None:  # t is b / 6, which never is
+    """t is a half between two binary32 numbers that rounds to halfway between two scales."""
+    if rules.block.tensor_scale is None:  # b / 6 is never a half
         return _parts(*np.empty((2, 0), np.float32))
     operands, found = OPERANDS[rules.order], []
     bits = (SIGNIFICAND if operands.is_sixth else rules.source.man_bits + 1, SIGNIFICAND)
@@ -139,11 +142,11 @@ def _solved_scales(rules: Nvfp4Encode, rng: np.random.Generator) -> np.ndarray:
 
 
 def _near(rules: Nvfp4Encode, rng: np.random.Generator) -> np.ndarray:
-    """For each tensor a largest magnitude of a block nearest to each limit, and one for each significand of a scale.
-    Under a source of 32 bits it is moved by a few last places.
+    """For each tensor the largest magnitudes of blocks nearest to each limit and to each significand of a scale. From
+    FP32 they are moved by a few last places.
     """
     limits = _limits(rules, rng)
-    if rules.four_over_six is not FourOverSix.OFF:  # where 1.5 times t is at one, or rounded to one from halfway
+    if rules.four_over_six is not FourOverSix.OFF:  # 1.5 times t is at a limit, or rounds to one
         limits += [half / 1.5 for limit in limits for half in halves(limit)]
     scale = rules.scale_format
     code = rng.integers(2, scale.max_code >> scale.man_bits, 1 << scale.man_bits) << scale.man_bits
@@ -166,8 +169,8 @@ def _near(rules: Nvfp4Encode, rng: np.random.Generator) -> np.ndarray:
 
 
 def _subnormal(rules: Nvfp4Encode, rng: np.random.Generator) -> np.ndarray:
-    """b / 6, or the constant of a tensor, is rounded from halfway between two subnormal numbers, and t is at a limit
-    but for that.
+    """b / 6, or the constant of a tensor, is halfway between two subnormal numbers, and t is at a limit except for that
+    rounding.
     """
     if rules.source.exp_bits < FP32.exp_bits or rules.block.tensor_scale is None:
         return _parts(*np.empty((2, 0), np.float32))
@@ -178,19 +181,18 @@ def _subnormal(rules: Nvfp4Encode, rng: np.random.Generator) -> np.ndarray:
         a = b / rng.choice(limits, len(b)) * (largest / 6)
         found.append(np.stack([a, b])[:, (a >= TINY) & of_source(rules, b)][:, :SMALL])
     if rules.order in (Order.AO, Order.MODELOPT):
-        is_short = rules.order is Order.AO and rules.source != FP32
-        a = divided_by(int(largest), SMALL * 64 if is_short else SMALL, rng)
+        a = divided_by(int(largest), DIVIDED, rng)
         limit = rng.choice(limits, len(a))
         b = _nearest(rules, a / largest * 6 * limit)
         distance = np.abs(b.astype(np.float64) / limit / 6 - a.astype(np.float64) / largest)
         is_between = distance < SMALLEST / 2  # t is on either side of the limit, as the constant is rounded
-        found.append(np.stack([a, b])[:, is_between | (not is_short)][:, :SMALL])
+        found.append(np.stack([a, b])[:, is_between][:, :SMALL])
     return _parts(*np.concatenate([np.empty((2, 0)), *found], axis=1).astype(np.float32))
 
 
 def _solved_elements(rules: Nvfp4Encode, rng: np.random.Generator) -> np.ndarray:
-    """y is rounded to halfway between two elements, or to what decides with random bits, from halfway between two
-    binary32 numbers.
+    """y is a half between two binary32 numbers that rounds to halfway between two elements, or to a mark of random
+    bits.
     """
     if rules.block.tensor_scale is None:  # no factor 1 / s divides a half
         return _parts(*np.empty((2, 0), np.float32))
@@ -203,7 +205,7 @@ def _solved_elements(rules: Nvfp4Encode, rng: np.random.Generator) -> np.ndarray
         x, f = rng.permutation(pairs)[:OF_HALF].T.astype(np.float64)
         for s in scales:
             with np.errstate(all="ignore"):
-                a, has_a = inverted(lambda a, s=s: order.factor(s, tensor_constants(a, rules).d), f)  # type: ignore[misc]
+                a, has_a = inverted(partial(_factor, rules, s), f)
                 a = _magnitudes(rules, a, rng)
                 constants = tensor_constants(a, rules)
                 factor = order.factor(s, constants.d)
@@ -212,6 +214,11 @@ def _solved_elements(rules: Nvfp4Encode, rng: np.random.Generator) -> np.ndarray
                 b = _nearest(rules, AMAX_OF[rules.order](np.full(len(a), t, np.float32), constants.k))
                 found.append(np.stack([a, b, x, np.full(len(a), s)])[:, has_a & of_source(rules, x)])
     return np.concatenate(found, axis=1)
+
+
+def _factor(rules: Nvfp4Encode, s: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """The factor of elements under a scale, in tensors of largest magnitudes."""
+    return ORDERS[rules.order].factor(s, tensor_constants(a, rules).d)
 
 
 def _marks(rules: Nvfp4Encode, rng: np.random.Generator) -> np.ndarray:

@@ -1,5 +1,5 @@
-"""Input blocks under two levels of scales whose results depend on single bits: numbers with the products that are
-nearest to what decides, largest magnitudes that differ in one last place, NaN of one bit, and subnormal numbers.
+"""Input blocks for NVFP4 encoders whose results depend on single bits: numbers whose products are nearest to a limit,
+largest magnitudes that differ in one last place, NaN of one bit, and subnormal numbers.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ from .stimuli import (
 
 SIGNIFICAND = FP32.man_bits + 1
 LEAST, SQUARE = 1 << SIGNIFICAND - 1, 2 * SIGNIFICAND - 1
-"""The smallest significand, and the exponent of what one of a product is that has all of its bits."""
+"""The smallest significand, and the exponent of 1 in products of two significands."""
 APART = 8
-"""Of numbers with many bits one in so many is looked at."""
+"""Distance between the numbers of a long source that are tried."""
 NEAREST = 256
 """Significands for each boundary."""
 SMALL_TENSORS = 8
 """Tensors of subnormal numbers for each scale."""
 TRIES = 32
-"""Tensors of which one is to have what is wanted."""
+"""Tensors that are drawn until one fits."""
 
 IS_RECIPROCAL = {Order.TE: True, Order.PAPER: True, Order.AO: False, Order.AO_SINGLE: False}
-"""Of orders that multiply with a factor: is it a reciprocal? Then its divisor is chosen, and otherwise the factor."""
+"""Whether the factor of an order that multiplies is a reciprocal; then its divisor is chosen, not the factor."""
 
 
 def nearest(rules: Nvfp4Encode, seed: int) -> Transactions:
-    """All of them."""
+    """The blocks of all kinds."""
     rng = np.random.default_rng(seed)
     factors = [_factors(rules, rng)] if rules.order in IS_RECIPROCAL else []
     return Transactions.joined([_maxima(rules, rng), _nans(rules), _subnormals(rules, rng), *factors])
 
 
 def _chosen(holds: np.ndarray, *drawn: np.ndarray) -> list[np.ndarray]:
-    """Of what was drawn, (TRIES, n) each, the first that has what is wanted; or the first of all: (n,) each."""
+    """The first of the drawn values, (TRIES, n) each, for which it holds, or else the first: (n,) each."""
     rows = (holds.argmax(axis=0), np.arange(holds.shape[1]))
     return [each[rows] for each in drawn]
 
 
 def _maxima(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
-    """For each lane and each bit of a magnitude a block whose largest number is in this lane, and ends with this bit;
-    all others are the number before it, under which the scale would be smaller.
+    """For each lane and each bit of a magnitude a block whose largest number is in this lane and ends with this bit.
+    All other numbers are the number before it, which would have a smaller scale.
     """
     last = last_bit(rules)
     lane, bit = np.indices((rules.block_size, FP32.bits - 1 - last)).reshape(2, -1)
@@ -77,7 +77,7 @@ def _maxima(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
 
 
 def _nans(rules: Nvfp4Encode) -> Transactions:
-    """Every lane with each NaN whose fraction is one bit; and alone with what is no NaN because of one bit."""
+    """Every lane with each NaN whose fraction is one bit; and alone with patterns that one bit tells from NaN."""
     lanes, nan = np.arange(rules.block_size), INF | 1 << FP32.man_bits - 1
     bits = np.arange(last_bit(rules), FP32.man_bits, dtype=np.uint32)
     fractions = np.uint32(1) << bits[(np.arange(len(bits))[:, None] + lanes) % len(bits)]
@@ -91,8 +91,7 @@ def _nans(rules: Nvfp4Encode) -> Transactions:
 
 
 def _subnormals(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
-    """Blocks between every two scales, in tensors whose largest magnitude is so small that subnormal numbers have
-    scales."""
+    """Blocks between every two scales, in tensors so small that subnormal numbers have scales."""
     scales = code_values(rules.block.scale)[: rules.scale_format.max_code + 1]
     t = np.repeat((scales[1:] + scales[:-1]) / 2, SMALL_TENSORS)
     tensors = rng.integers(1, SMALL, len(t)).astype(np.uint32)
@@ -100,7 +99,7 @@ def _subnormals(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
 
 
 def _factors(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
-    """A block for each of `_significands`, with numbers beside those that put a code one up."""
+    """A block for each of `_significands`, with numbers next to limits of codes."""
     is_reciprocal = IS_RECIPROCAL[rules.order]
     wanted = _significands(is_reciprocal, last_bit(rules))
     shape = (TRIES, len(wanted))
@@ -120,9 +119,9 @@ def _factors(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
 
 @lru_cache
 def _significands(is_reciprocal: bool, last: int) -> np.ndarray:
-    """Significands of factors, or of divisors with these reciprocals. Each has the nearest products with numbers of the
-    source to a limit, at which they are rounded to the middle of two elements and on. The patterns of these numbers end
-    with so many zeros. Also divisors whose reciprocals are nearest to the middle of two numbers.
+    """Significands of factors, or of divisors with these reciprocals. Their products with numbers of the source come
+    nearest to a limit, where rounding reaches the middle of two elements. The patterns of these numbers end with
+    ``last`` zeros. Also divisors whose reciprocals are nearest to the middle of two numbers.
     """
     numbers = np.arange(LEAST + (last == 0), 2 * LEAST, max(1 << last, APART))
     factors = np.concatenate([_factors_near(code, numbers) for code in range(4)])  # other boundaries are twice these
@@ -139,7 +138,7 @@ def _reciprocal(divisors: np.ndarray) -> np.ndarray:
 
 
 def _factors_near(code: int, numbers: np.ndarray) -> np.ndarray:
-    """Those with the nearest products to the limit in front of the code after this one."""
+    """Significands with the nearest products to the limit between a code and the next."""
     quarters, half = int(np.frexp(BOUNDARIES[code])[0] * 8), LEAST  # half a last place
     limit = (quarters << SQUARE - 2) + (-half if code % 2 else half)  # a tie goes to the even code
     limits = limit >> (limit >= numbers << SIGNIFICAND).astype(int)
@@ -148,5 +147,5 @@ def _factors_near(code: int, numbers: np.ndarray) -> np.ndarray:
 
 
 def _least(values: np.ndarray, distances: np.ndarray) -> np.ndarray:
-    """The nearest ones."""
+    """The values with the smallest distances."""
     return values[np.argpartition(distances, NEAREST - 1)[:NEAREST]]

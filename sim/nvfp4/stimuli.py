@@ -1,6 +1,6 @@
-"""Input blocks worth trying under two levels of scales, with the constants of a tensor for each.
+"""Input blocks worth trying for NVFP4 encoders, each with the constants of a tensor.
 
-A block and the largest magnitude of its tensor are drawn apart, so blocks may exceed what their tensor says.
+A block and the largest magnitude of its tensor are drawn apart, so blocks may exceed that magnitude.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ SMALL = 0x06000000
 """2**-115."""
 
 NEAR = (-3, -2, -1, 0, 0, 0, 1, 2, 3)
-"""Last places from a boundary, each as often as it is here."""
+"""Last places from a boundary; those that repeat are drawn more often."""
 
 CARRY_TENSORS = 1 << 18
-"""Tensors in which `carries` looks for blocks."""
+"""Tensors in which `carries` searches blocks."""
 CARRIES = 256
 
 FINEST = (0, 0x00000001, 0x00000002, 0x000FFFFF, 0x00400000, 0x007FFFFF, SMALLEST_NORMAL, SMALLEST_NORMAL + 1)
@@ -40,10 +40,10 @@ STEPS = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
 """The elements."""
 
 ERRORS_OF_FOUR = np.array([0.5, 1, 2], np.float32)
-"""In units of the smaller scale, numbers that are 0.25 from their elements under a scale 1.5 times as large."""
+"""Numbers 0.25 from their elements under a scale 1.5 times as large, in units of the smaller scale."""
 
 ERRORS_OF_SIX = np.array([0.75, 2.25], np.float32)
-"""The same under the smaller scale."""
+"""Numbers 0.25 from their elements under the smaller scale."""
 
 AMAX_OF: dict[Order, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     Order.TE: lambda t, k: t / k,
@@ -53,7 +53,7 @@ AMAX_OF: dict[Order, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     Order.MODELOPT: lambda t, k: t * np.float32(6) * k,
     Order.COMPRESSED_TENSORS: lambda t, k: t / k * np.float32(6),
 }
-"""About the largest magnitude of a block whose scale is rounded from t."""
+"""The approximate largest magnitude of a block whose scale is rounded from t."""
 
 
 UNSCALED: dict[np.ufunc, np.ufunc] = {np.multiply: np.divide, np.divide: np.multiply}
@@ -61,7 +61,7 @@ UNSCALED: dict[np.ufunc, np.ufunc] = {np.multiply: np.divide, np.divide: np.mult
 
 
 def with_patterns(rules: Nvfp4Encode, patterns: np.ndarray, a: np.ndarray) -> Transactions:
-    """`with_constants` of blocks of binary32 patterns, whose last bits the source may not have."""
+    """`with_constants` for blocks of binary32 patterns, which are rounded to the source."""
     return with_constants(rules, _narrowed(rules, patterns), a)
 
 
@@ -78,7 +78,7 @@ def with_constants(rules: Nvfp4Encode, patterns: np.ndarray, a: np.ndarray) -> T
 
 
 def _narrowed(rules: Nvfp4Encode, patterns: np.ndarray) -> np.ndarray:
-    """Patterns of the source, of binary32 numbers whose last bits it may not have; NaN stays NaN."""
+    """Source patterns of binary32 patterns, rounded if necessary; NaN stays NaN."""
     source, numbers = rules.source, patterns.astype(np.uint32)
     if source == FP32:
         return numbers
@@ -92,8 +92,8 @@ def _tensors(rules: Nvfp4Encode) -> np.ndarray:
 
 
 def _any_tensors(rules: Nvfp4Encode, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Patterns of largest magnitudes: of any exponent, one in 16 of `TENSORS`, and one in 8 so small that subnormal
-    numbers have scales.
+    """Patterns of largest magnitudes of any exponent; one in 16 is of `TENSORS`, and one in 8 is so small that
+    subnormal numbers have scales.
     """
     kind = rng.integers(0, 16, count)
     return np.select(
@@ -135,9 +135,9 @@ def corners(rules: Nvfp4Encode) -> Transactions:
 
 
 def boundary(rules: Nvfp4Encode, blocks: int, seed: int) -> Transactions:
-    """In each of so many blocks the largest magnitude at or beside a number that puts the scale one up, and elements at
-    or beside numbers that put a code one up. Half of the blocks are in tensors that are `fitted` to one of these, as
-    the few bits of a 16-bit source seldom come so near to a boundary.
+    """Blocks whose largest magnitude is at or next to a boundary of scales, with numbers at or next to boundaries of
+    elements. Half of the blocks are in tensors that are `fitted` to one of these, because a 16-bit source seldom comes
+    so near to a boundary.
     """
     rng = np.random.default_rng(seed)
     scales = code_values(rules.block.scale)
@@ -157,8 +157,8 @@ def boundary(rules: Nvfp4Encode, blocks: int, seed: int) -> Transactions:
 def around(
     rules: Nvfp4Encode, t: np.ndarray, tensors: np.ndarray, scaled: np.ndarray, rng: np.random.Generator
 ) -> Transactions:
-    """Blocks in tensors of largest magnitudes (n,): a number from which the scale is rounded from about t (n,), and
-    others that are scaled to about the last argument (n, block_size - 1).
+    """Blocks in tensors of largest magnitudes (n,). One number gives a scale that is rounded from about t (n,), and the
+    others are about ``scaled`` (n, block_size - 1) under it.
     """
     order, scales, last = ORDERS[rules.order], code_values(rules.block.scale), last_bit(rules)
     constants = tensor_constants(tensors.view(np.float32), rules).each(lambda one: np.broadcast_to(one, t.shape))
@@ -174,18 +174,18 @@ def around(
 
 
 def scale_codes(rules: Nvfp4Encode, b: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Those of blocks whose largest magnitudes are these patterns of binary32."""
+    """Scale codes of blocks whose largest magnitudes are these patterns of binary32."""
     ratio = ORDERS[rules.order].ratio(b.view(np.float32), k, rules.scale_format)
     return nearest_codes(ratio, rules.scale_format)
 
 
 def last_bit(rules: Nvfp4Encode) -> int:
-    """The number of the last bit that the source has of a pattern of binary32."""
+    """The place of the last bit of a binary32 pattern that the source keeps."""
     return FP32.man_bits - rules.source.man_bits
 
 
 def any_numbers(rules: Nvfp4Encode, shape: int | tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Patterns of binary32 of positive normal numbers of the source."""
+    """Binary32 patterns of positive normal numbers of the source."""
     last = last_bit(rules)
     return (rng.integers(SMALLEST_NORMAL, LARGEST, shape) >> last << last).astype(np.uint32)
 
@@ -193,8 +193,8 @@ def any_numbers(rules: Nvfp4Encode, shape: int | tuple[int, ...], rng: np.random
 def fitted(
     rules: Nvfp4Encode, numbers: np.ndarray, y: np.ndarray, s: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Patterns of largest magnitudes of tensors in which numbers, given as patterns of binary32, are scaled to y under
-    the scales s but for the last bits of binary32.
+    """Patterns of largest magnitudes of tensors in which numbers, as patterns of binary32, are scaled to about y under
+    the scales s; only last bits of binary32 differ.
     """
     largest = float(E2M1.max_value) * rules.scale_max
     with np.errstate(all="ignore"):
@@ -203,8 +203,8 @@ def fitted(
 
 
 def ties(rules: Nvfp4Encode, blocks: int, seed: int) -> Transactions:
-    """Of `FourOverSix` so many blocks, in which the errors of both candidates are equal but for roundings: of a third
-    exactly, and of the others numbers are `NEAR` last places beside those.
+    """Blocks for `FourOverSix` in which both candidates have equal errors except for roundings. In a third the errors
+    are exactly equal, and in the others numbers are moved by `NEAR` last places.
     """
     rng, last = np.random.default_rng(seed), last_bit(rules)
     a = rng.integers(SMALLEST_NORMAL << 2, LARGEST >> 1, blocks).astype(np.uint32)
@@ -228,8 +228,8 @@ def ties(rules: Nvfp4Encode, blocks: int, seed: int) -> Transactions:
 
 
 def marks(rules: Nvfp4Encode, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Scaled numbers at which codes go one up; with random bits, under some of these. Random bits of all zeros and of
-    all ones are drawn more often, and so are their marks.
+    """Scaled numbers at which codes change, for random bits at which they change. Marks of random bits of all zeros and
+    of all ones are drawn more often.
     """
     if not rules.random_bits:
         return rng.choice(BOUNDARIES, shape)
@@ -239,10 +239,10 @@ def marks(rules: Nvfp4Encode, shape: tuple[int, ...], rng: np.random.Generator) 
 
 
 def carries(rules: Nvfp4Encode, seed: int) -> Transactions:
-    """Under random bits, at most `CARRIES` blocks of one number whose product with the factor is rounded, to binary32,
-    up to where random bits of all zeros or of all ones decide: without the carry of that rounding a code is one less.
+    """At most `CARRIES` blocks of one number whose product with the factor is rounded up to a mark of random bits of
+    all zeros or of all ones. Without the carry of that rounding a code is one less.
 
-    From BF16 there are few such numbers: about one in 2**17 marks of a factor has one.
+    BF16 has few such numbers, about one for 2**17 marks of a factor.
     """
     rng, order, marks = np.random.default_rng(seed), ORDERS[rules.order], _extreme_marks(rules)
     tensors = _any_tensors(rules, CARRY_TENSORS, rng)
@@ -263,7 +263,7 @@ def carries(rules: Nvfp4Encode, seed: int) -> Transactions:
 
 
 def _extreme_marks(rules: Nvfp4Encode) -> np.ndarray:
-    """Scaled numbers above which random bits of all zeros, and of all ones, give another code."""
+    """Scaled numbers from which random bits of all zeros, or of all ones, give the next code."""
     return np.concatenate([STEPS[1:-1], STEPS[:-1] + np.diff(STEPS) / (1 << rules.random_bits)]).astype(np.float32)
 
 
@@ -280,7 +280,7 @@ def beside(values: np.ndarray, last: int, rng: np.random.Generator) -> np.ndarra
 
 
 def random(rules: Nvfp4Encode, blocks: int, seed: int) -> Transactions:
-    """A third is `normal`, a third `boundary`, a third any patterns in any tensor."""
+    """A third is `normal`, a third `boundary`, and a third any patterns in any tensor."""
     share = -(-blocks // 3)
     rng = np.random.default_rng(seed)
     anything = rng.integers(0, 1 << 32, (share, rules.block_size), np.uint32)
@@ -293,7 +293,7 @@ def random(rules: Nvfp4Encode, blocks: int, seed: int) -> Transactions:
 
 
 def normal(rules: Nvfp4Encode, blocks: int, seed: int) -> Transactions:
-    """Blocks of N(0,1) at some scales below one, in tensors whose largest magnitude is about 4 of it."""
+    """Blocks of N(0,1) times powers of two up to 1, in tensors with largest magnitudes from 4 to 5."""
     rng = np.random.default_rng(seed)
     numbers = rng.standard_normal((blocks, rules.block_size), np.float32)
     numbers *= np.exp2(-rng.integers(0, 6, (blocks, 1))).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Many small converters side by side in one Verilated design: how whole families of numerics are compared at once.
+"""Many small converters in one Verilated design, to compare whole families of numerics at once.
 
 A build costs seconds and a converter of few lanes next to nothing, so hundreds of them share one input and one build.
 """
@@ -27,7 +27,7 @@ TOP = "side_by_side"
 
 
 def shape_of(numerics: Encode) -> tuple:
-    """What converters must have in common to stand side by side: the widths of their ports."""
+    """The properties that decide the widths of ports, which must be equal in an array."""
     return numerics.source, numerics.block_size, numerics.block.element.bits, numerics.random_bits
 
 
@@ -40,7 +40,7 @@ class ConverterArray:
         self.family, first = list(family), family[0]
         tops = {f"c{number}": ConverterConfig(numerics=numerics) for number, numerics in enumerate(family)}
         text = convert_all({top: BlockConverter(config) for top, config in tops.items()})
-        # inputs are shared, outputs stand side by side
+        # one input for all, an output for each
         ports = [
             port if port.direction == "input" else replace(port, lanes=port.lanes * len(family)) for port in first.ports
         ]
@@ -48,7 +48,7 @@ class ConverterArray:
         self._driver = Driver(build(whole, TOP, ports), ports)
 
     def __call__(self, entering: Transactions) -> list[Transactions]:
-        """What leaves each of them."""
+        """The results of each converter."""
         made, size = self._driver(entering), self.family[0].block_size
         return [
             Transactions(
@@ -78,8 +78,9 @@ def _side_by_side(tops: list[str], numerics: Encode, ports: list[Port]) -> str:
 def compare_all(family: Sequence[Encode], *, blocks: int, exact_blocks: int, seed: int) -> list[Scoreboard]:
     """Compare RTL with model and model with the exact definition, for each numerics of a family, bit for bit.
 
-    RTL and model meet on corner (a choice of each family), boundary and ``blocks`` random blocks; the exact definition
-    on ``exact_blocks`` of them, an even choice. Returns a scoreboard for each, with the stimuli "rtl" and "exact".
+    RTL and model are compared on corner blocks (a choice of each family), boundary blocks and ``blocks`` random ones,
+    and the exact definition on ``exact_blocks`` of them. Returns a scoreboard for each, with the stimuli "rtl" and
+    "exact".
     """
     design, first = ConverterArray(family), family[0]
     boundary = make.boundary_blocks(first)

@@ -19,17 +19,17 @@ from . import tools
 from .runtime import HEADER, OPTIMISATION, compile_cpp, driver_library, includes, run_tool
 
 LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
-"""A program that fails where a library cannot be loaded; in one of its own nothing is lost if that ends the process."""
+"""A program that fails if a library cannot be loaded. It is a process of its own, which loading may crash."""
 
 
 class Driver:
-    """The library that `build` made for a design with these ports; a function over transactions.
+    """The library that `build` made for a design with these ports, as a function over transactions.
 
-    A design without registers. Others have a class of their own: `stream.StreamedDriver`, `handshake.StalledDriver`.
+    The design has no registers; for others there are `stream.StreamedDriver` and `handshake.StalledDriver`.
     """
 
     has_clock = False
-    """Whether a result may depend on the blocks before."""
+    """Whether a result may depend on earlier blocks."""
 
     def __init__(self, library: Path, ports: Sequence[Port]) -> None:
         self.library, self.ports = library, tuple(ports)
@@ -45,15 +45,15 @@ class Driver:
         return self.library.with_name("dut.v").read_text()
 
     def __call__(self, entering: Transactions) -> Transactions:
-        """What leaves the design for what enters it. Raises KeyError where a role is missing that a port has."""
+        """The results of the design. Raises KeyError if the role of a port is missing."""
         outputs = {port.name: np.empty((len(entering), port.lanes), word(port)) for port in self.outputs}
         self.fill({port.name: entering[port.role] for port in self.inputs}, outputs)
         return Transactions({port.role: outputs[port.name] for port in self.outputs})
 
     def fill(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
-        """Drive n transactions: (n, lanes) arrays of the inputs by port name, to those of the outputs, which it fills.
+        """Drive n transactions: (n, lanes) arrays of inputs, and arrays of outputs that it fills, by port name.
 
-        Raises `ToolError` where the design stops the simulation.
+        Raises `ToolError` if the design stops the simulation.
         """
         self._call("mxcast_convert", inputs, outputs)
 
@@ -65,9 +65,7 @@ class Driver:
         *given: int,
         found: int = 0,
     ) -> list[int]:
-        """``entry`` is a function of `driver.cpp` or of what follows it there, ``given`` are its numbers, and ``found``
-        says how many it returns.
-        """
+        """Call ``entry``, a function of the C++ loop, with the numbers ``given``; it returns ``found`` numbers."""
         entering = [np.ascontiguousarray(inputs[port.name], word(port)) for port in self.inputs]
         leaving = [outputs[port.name] for port in self.outputs]
         count = len(entering[0])
@@ -88,7 +86,7 @@ def _pointers(arrays: list[np.ndarray]) -> ctypes.Array:
 
 
 def _of_ports(ports: Sequence[Port]) -> str:
-    """C++: how the data ports are driven and collected, row by row."""
+    """C++ that drives and collects the data ports, row by row."""
     entering, leaving = data_ports(ports, "input"), data_ports(ports, "output")
     length = {port.name: port.lanes * word(port).itemsize for port in (*entering, *leaving)}
     drive, collect = (
@@ -116,7 +114,7 @@ void collect(const Vdut& dut, uint8_t* const* out, uint64_t row) {{
 
 
 def _loop(ports: Sequence[Port]) -> str:
-    """C++: everything around a design with these ports. What a clock and a handshake ask for is there with them."""
+    """C++ around a design with these ports, with the parts for a clock and a handshake if it has them."""
     roles = {port.role for port in ports}
     parts = ["driver.cpp"]
     if Role.VALID in roles:
@@ -129,12 +127,12 @@ def _loop(ports: Sequence[Port]) -> str:
 
 
 def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> Path:
-    """The shared library of the module ``top`` of a Verilog text that has these ports, with what drives it. With
-    ``lint`` Verilator's warnings are errors.
+    """The shared library of the module ``top`` of a Verilog text, which has these ports, with its driver. With ``lint``
+    Verilator's warnings are errors.
 
-    What the design prints with ``$display`` and the like is dropped. Compiled results are kept by content: the
-    Verilog, the C++ around it, with what it is linked to, and the versions of the tools. Raises `ToolError` where
-    Verilator or the C++ compiler is missing or fails.
+    Output of the design by ``$display`` and the like is dropped. Compiled results are kept by content: the Verilog, the
+    C++ around it, the library linked to it, and the versions of the tools. Raises `ToolError` if Verilator or the C++
+    compiler is missing or fails.
     """
     root, environment, loop = tools.verilator_root(), tools.simulator_environment(), _loop(ports)
     runtime = driver_library(root)
@@ -142,7 +140,7 @@ def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> P
 
     def make(folder: Path) -> None:
         (folder / "dut.v").write_text(text)
-        # names without a path: Verilator takes a $ in them for a variable
+        # names without a path, because Verilator takes a $ in a path for a variable
         names = ["--top-module", top, "--prefix", "Vdut", "-Mdir", ".", "dut.v"]
         command = [str(root / "bin" / "verilator_bin"), "--cc", "-O3", "--x-assign", "fast", "--quiet", *options]
         try:
@@ -150,8 +148,8 @@ def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> P
         except ToolError as error:
             if "Internal Error" not in str(error):
                 raise
-            run_tool(folder, [*command, "-fno-dfg", *names], environment)  # the pass that most of them are in
-        # one translation unit: most of the time would go into reading the same headers again
+            run_tool(folder, [*command, "-fno-dfg", *names], environment)  # most internal errors are in this pass
+        # one translation unit, because reading the same headers again would take most of the time
         parts = sorted(path.name for path in folder.glob("Vdut*.cpp"))
         (folder / "unit.cpp").write_text("".join(f'#include "{part}"\n' for part in parts) + loop)
         header = ["-include", str(runtime / HEADER)]
@@ -160,7 +158,9 @@ def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> P
         loading = run(python(LOADS, folder / "dut.so"))
         if loading.status:
             why = loading.errors.strip().rpartition("\n")[2] or f"exit status {loading.status}"
-            raise ToolError(f"what the C++ compiler {shlex.join(tools.compiler())} wrote cannot be loaded: {why}")
+            raise ToolError(
+                f"the library that the C++ compiler {shlex.join(tools.compiler())} wrote cannot be loaded: {why}"
+            )
         for path in folder.iterdir():
             if path.name not in ("dut.v", "dut.so"):
                 path.unlink()

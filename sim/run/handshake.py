@@ -19,7 +19,7 @@ FAULTS = (
     "a block has no result",
     "a result did not come after the latency",
 )
-"""What `handshake.cpp` finds."""
+"""Faults that `handshake.cpp` finds, by their number."""
 
 
 class HandshakeError(RuntimeError):
@@ -27,11 +27,11 @@ class HandshakeError(RuntimeError):
 
 
 class StalledDriver(Driver):
-    """A design of some ``latency`` in cycles. Blocks enter with gaps between them, and results are taken with gaps;
-    ``seed`` says where. In a gap the inputs are others, under another mode. Every call starts with a reset, which has
-    blocks to drop.
+    """A design with a ``latency`` in cycles. Blocks enter with gaps, and results are taken with gaps, which depend on
+    ``seed``. In a gap the inputs are another block in another mode. Every call starts with a reset, which must
+    drop blocks.
 
-    Raises `HandshakeError` where not every block has its one result in its place.
+    Raises `HandshakeError` if a block does not have its one result in its place.
     """
 
     has_clock = True
@@ -41,7 +41,7 @@ class StalledDriver(Driver):
         self.latency, self.seed = latency, seed
 
     def seeded(self, seed: int) -> StalledDriver:
-        """The same design with other gaps."""
+        """The design with other gaps."""
         other = copy.copy(self)
         other.seed = seed
         return other

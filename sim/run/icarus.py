@@ -1,6 +1,4 @@
-"""A written converter on Icarus: four states, and an ``always`` block runs when its list says so. Slow: for few
-blocks.
-"""
+"""A Verilog text on Icarus, which has four states and follows sensitivity lists. It is slow: for few blocks."""
 
 from __future__ import annotations
 
@@ -52,16 +50,16 @@ START = 8
 
 CONTROL = {(Role.CLOCK, "input"): "clock", (Role.RESET, "input"): "reset", (Role.VALID, "input"): "1'b1"}
 CONTROL[Role.READY, "input"] = "1'b1"
-"""What drives the inputs that are no data."""
+"""Drivers of inputs that are not data, by role and direction."""
 
 
 def on_icarus(
     text: str, top: str, ports: Sequence[Port], given: Transactions, expected: Transactions, edges: int = 0
 ) -> Transactions | None:
-    """What the module ``top`` with these ports makes of transactions, one after the other, each held for so many rising
-    ``edges`` of its clock; None where Icarus is not installed, cannot read the text, or takes too long.
+    """The results of the module ``top`` with these ports for transactions, each held for so many rising ``edges`` of
+    its clock. None if Icarus is not installed, cannot read the text, or takes too long.
 
-    A bit that is unknown there is returned as the one that is not ``expected``.
+    An unknown bit is returned as the opposite of the ``expected`` one.
     """
     entering, leaving = (data_ports(ports, direction) for direction in ("input", "output"))
     words, pins, input_bits = [0] * len(given), [], 0
@@ -119,7 +117,7 @@ def on_icarus(
 
 
 def _known(digits: str, port: Port, right: np.ndarray) -> list[int]:
-    """The fields of a port, with those bits that are unknown the other way round."""
+    """The fields of a port; unknown bits are the opposite of the right ones."""
     wrong = packed(right, port.bits) ^ ((1 << port.width) - 1)
     ones, known = (int(digits.translate(table), 2) for table in (ONES, KNOWN))
     return fields(ones & known | wrong & ~known, port)

@@ -1,4 +1,4 @@
-"""Verilog files as one text without include files and macros, which every tool reads alike."""
+"""Verilog files as one text without include files and macros, which all tools read alike."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ...host.processes import run
 from . import tools
 
 VHDL = (".vhd", ".vhdl")
-"""Ends of the names of files in VHDL."""
+"""Suffixes of VHDL files."""
 
 LINE = re.compile(r"^(`line \d+ \")(.*)(\" \d)$", re.MULTILINE)
-"""A line directive, in which Yosys takes plain names of files only."""
+"""A line directive; Yosys accepts only plain names of files in it."""
 
 READING = re.compile(r"^- V3PreShell\.cpp:\d+: +Reading (.*)$", re.MULTILINE)
 SYMBOL = "SYMBOL: "
-"""What stands before each word in a trace."""
+"""Text before each word in a trace."""
 NOT_READ = re.compile(r"^- V3PreProc\.cpp:\d+:  DEFINE '\w+' as '' params ''$|/\* ?verilator\b", re.MULTILINE)
-"""What is in a trace and asks about no macro: a macro that the command line defines, and the first word of a comment to
-Verilator. A macro that the text defines is in another line too, as a word that is read.
+"""Lines of a trace that do not ask about a macro of the text: a macro that the command line defines, and the first word
+of a comment to Verilator. A macro that the text defines is also a word that is read.
 """
 WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -56,7 +56,7 @@ OF_VERILATOR = ("VERILATOR", "verilator", "verilator3", "SYSTEMVERILOG", "covera
 
 
 def verilog_file(path: Path | str) -> Path:
-    """The path of a file that is to be in Verilog. Raises ValueError for one in VHDL, by its name."""
+    """The path of a Verilog file. Raises ValueError for the name of a VHDL file."""
     if Path(path).suffix.lower() in VHDL:
         raise ValueError(
             f"{path} is VHDL, and mxcast reads Verilog and SystemVerilog: translate it first, for example by "
@@ -73,11 +73,11 @@ def preprocessed(
 ) -> str:
     """The files, in their order, through Verilator's preprocessor.
 
-    ``include`` are folders of include files, ``define`` are macros, NAME or NAME=TEXT, and ``of_tools`` says which
-    macros, by which tools make themselves known, are defined (``SYNTHESIS`` and ``VERILATOR`` unless given). Comments
-    go, because some tools leave out what stands between two of them (``translate_off``); line directives stay, so that
-    later messages name the user's files. Raises ValueError with Verilator's first message, and for macros and include
-    folders that are none.
+    ``include`` are folders of include files, and ``define`` are macros, NAME or NAME=TEXT. ``of_tools`` says whether
+    the macros by which tools identify themselves are defined, by default ``SYNTHESIS`` and ``VERILATOR``. Comments are
+    removed, because some tools skip the text between two of them (``translate_off``). Line directives stay, so that
+    later messages name the user's files. Raises ValueError with Verilator's first message, for names that are not
+    macros, and for missing include folders.
     """
     output = _output(files, include, define, of_tools, [])
     return LINE.sub(lambda found: found[1] + re.sub(r"(\\\d+)+|[^\w./+-]", "_", found[2]) + found[3], output)
@@ -85,12 +85,12 @@ def preprocessed(
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """What Verilator's preprocessor says while it works."""
+    """Words and files that Verilator's preprocessor read."""
 
     words: frozenset[str]
-    """All that it reads, those included that macros make: macros that it is asked about are among them."""
+    """All words, also of expanded macros and in tests for macros."""
     files: list[Path]
-    """All that it reads, included ones too."""
+    """All files, also included ones."""
 
 
 def traced(
@@ -99,7 +99,7 @@ def traced(
     define: Iterable[str] = (),
     of_tools: Mapping[str, bool] | None = None,
 ) -> Trace:
-    """What the preprocessor meets on its way to what `preprocessed` returns for the same arguments."""
+    """The words and files that `preprocessed` reads for the same arguments."""
     output = _output(files, include, define, of_tools, ["--debugi-V3PreProc", "5", "--debugi-V3PreShell", "5"])
     found = [Path(name) for name in READING.findall(output)]
     if SYMBOL not in output and not LINE.sub("", _output(files, include, define, of_tools, [])).strip():

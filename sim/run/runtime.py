@@ -1,6 +1,6 @@
-"""Verilator's run-time library, compiled once and kept: most of what would be compiled for every design otherwise.
+"""Verilator's run-time library, compiled once and kept, because it takes longer than most designs.
 
-The driver and cocotb each need their own copy, because they compile it with other options.
+The driver and cocotb each need a copy, because they compile it with different options.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from ...host.processes import run
 from . import tools
 
 OPTIMISATION = "-O1"
-"""Of designs: -O2 takes a third more time, and what it makes is a twelfth faster. No design spends its time in the
-library, which is not optimised at all.
+"""Optimisation of designs: -O2 takes a third more time for code that is a twelfth faster. No design spends its time in
+the library, so the library is not optimised.
 """
 OURS = "-DVL_USER_FATAL"
-"""What driver.cpp defines in place of Verilator's library."""
+"""The macro by which driver.cpp replaces functions of Verilator's library."""
 SILENT = "silent.h"
-"""What the driver's library is compiled with."""
+"""Header included when the driver's library is compiled."""
 LIBRARY = "library.o"
-"""What a design under cocotb is linked with."""
+"""Object file that is linked to a design under cocotb."""
 HEADER = "first.h"
-"""What a design is compiled with: Verilator's header, which GCC keeps as it has read it."""
+"""Header included when a design is compiled: Verilator's header, which GCC precompiles."""
 
 
 def driver_library(root: Path) -> Path:
-    """The folder of the objects that a driver is linked with, and of the header of all designs."""
+    """The folder with the objects that are linked to a driver, and the header of all designs."""
     silent = (files(__package__) / SILENT).read_text()
 
     def make(folder: Path) -> None:
@@ -39,10 +39,10 @@ def driver_library(root: Path) -> Path:
             source = f"{root}/include/{name}.cpp"
             compile_cpp(folder, [OURS, "-O0", "-include", SILENT, *includes(root), "-c", source], f"{name}.o")
         objects = sorted(path.name for path in folder.glob("*.o"))
-        compile_cpp(folder, ["-shared", *objects], "linked.so")  # can the files be linked?
+        compile_cpp(folder, ["-shared", *objects], "linked.so")  # checks that the files can be linked
         (folder / "linked.so").unlink()
         (folder / HEADER).write_text('#include "verilated.h"\n')
-        if tools.compiler_is_gcc():  # others do not accept the result once its folder has got its name
+        if tools.compiler_is_gcc():  # other compilers refuse the result after its folder is renamed
             compile_cpp(folder, [*includes(root), "-x", "c++-header", HEADER], f"{HEADER}.gch")
 
     key = [tools.verilator_version(), *tools.compiler_identity(), OPTIMISATION, "library -O0", OURS, silent, HEADER]
@@ -50,15 +50,15 @@ def driver_library(root: Path) -> Path:
 
 
 def cocotb_library(environment: dict[str, str]) -> Path:
-    """The folder of what a design under cocotb is compiled and linked with: the object file `LIBRARY`, and with GCC
-    its headers, as Verilator's own makefile compiles them in this environment for a design without waveforms.
+    """The folder with the object file `LIBRARY` for designs under cocotb, and with GCC their precompiled header.
+    Verilator's own makefile compiles them in this environment, for a design without waveforms.
     """
     headers = '#include "verilated_vpi.h"\n'
     design = {"m.v": "module m; endmodule\n", "main.cpp": "int main() {}\n", "headers.cpp": headers}
     options = ["--cc", "--exe", "--vpi", "--prefix", "Vtop", "--top-module", "m", "-Mdir", "."]
 
     def make(folder: Path) -> None:
-        with scratch(plain=True) as work:  # make and Verilator read more than letters in the name of a folder
+        with scratch(plain=True) as work:  # make and Verilator interpret some characters in names of folders
             for name, text in design.items():
                 (work / name).write_text(text)
             run_tool(work, ["verilator", *options, *design], environment)
@@ -88,7 +88,7 @@ def includes(root: Path) -> list[str]:
 
 
 def compile_cpp(folder: Path, arguments: list[str], written: str) -> None:
-    """Run the C++ compiler, which must write a file: its exit status alone proves nothing."""
+    """Run the C++ compiler. It must write the file ``written``, as its exit status alone proves nothing."""
     compiler = tools.compiler()
     run_tool(folder, [*compiler, OPTIMISATION, "-fPIC", *arguments, "-o", written], tools.simulator_environment())
     if not (folder / written).is_file():
@@ -96,7 +96,7 @@ def compile_cpp(folder: Path, arguments: list[str], written: str) -> None:
 
 
 def run_tool(folder: Path, command: list[str], environment: dict[str, str]) -> None:
-    """Run a tool that ends without an error. Raises `ToolError` with what it says otherwise."""
+    """Run a tool. Raises `ToolError` with its message if it fails."""
     done = run(command, cwd=folder, environment=environment)
     if done.status:
         lines = (done.errors + done.output).splitlines()

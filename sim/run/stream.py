@@ -1,4 +1,4 @@
-"""A design with a clock and no handshake: its results come after so many cycles."""
+"""A design with a clock and without a handshake: its results come after a number of cycles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class StreamedDriver(Driver):
         self.latency, self.interval = latency, interval
 
     def with_latency(self, latency: int) -> StreamedDriver:
-        """The same design, read at another time."""
+        """The design with results read at another time."""
         other = copy.copy(self)
         other.latency = latency
         return other
@@ -42,8 +42,8 @@ def clocked_ports(operation: Operation, reset: bool = False) -> tuple[Port, ...]
 def streamed(
     text: str, top: str, operation: Operation, latency: int, interval: int = 1, reset: bool = False
 ) -> StreamedDriver:
-    """The Verilated design of a Verilog text whose module ``top`` has, beside the ports of the operation, a clock
-    ``clk`` and, with ``reset``, a reset ``rst`` that is active high.
+    """The Verilated design of a Verilog text. Its module ``top`` has the ports of the operation, a clock ``clk`` and,
+    with ``reset``, a reset ``rst`` that is active high.
     """
     ports = clocked_ports(operation, reset)
     return StreamedDriver(build(text, top, ports, lint=False), ports, latency, interval)

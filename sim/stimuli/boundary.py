@@ -11,7 +11,7 @@ from ...spec import Encode, NumberFormat, ScaleRule
 from .source import Source, depth
 
 MANY = 1024
-"""Boundaries in a binade of which all are tried."""
+"""The most boundaries of a binade of which all are tried."""
 
 
 def boundary_blocks(numerics: Encode, anchors: list[int] | None = None) -> np.ndarray:
@@ -21,13 +21,13 @@ def boundary_blocks(numerics: Encode, anchors: list[int] | None = None) -> np.nd
     for anchor in _anchors(numerics) if anchors is None else anchors:
         for position, maximum_fraction in enumerate(scale_fractions(numerics)):
             exponents = list(range(max(anchor - depth(numerics), 0), anchor + 1))
-            if position:  # the element decisions do not depend on the maximum: the first round has them all
+            if position:  # the first round tries all elements, which do not depend on the maximum
                 exponents = [anchor, max(anchor - 1, 0)]
             payload = np.concatenate([f.pattern(e, fractions) for e in exponents])
             maximum = f.pattern(anchor, maximum_fraction)
             payload = payload[payload <= max(maximum, f.pattern(anchor, 0) - 1)]
             signed = np.concatenate([payload, payload | f.negative]) if payload.size else np.zeros(1, np.int64)
-            # neighbours in the list fall into different blocks, so that no block's lanes are all alike
+            # neighbours go into different blocks, so that the lanes of a block differ
             stirred = np.random.default_rng(anchor).permutation(signed)
             blocks.append(with_maximum(stirred, maximum | (f.negative if position % 2 else 0), numerics.block_size))
     return np.concatenate(blocks).astype(f.dtype)
@@ -60,14 +60,14 @@ def _anchors(numerics: Encode) -> list[int]:
 def boundary_fractions(numerics: Encode) -> np.ndarray:
     """Every fraction at which a rounding or scale decision can change, with both neighbours.
 
-    Decisions look at the leading bits down to the guard bit, at a sticky bit below it, and at the largest element's
-    own fraction, which has no more bits: so at multiples of half a last place and one step to either side. Of the
-    fractions of elements with more than eight bits of it these are a choice.
+    Decisions depend on the leading bits down to the guard bit, on a sticky bit below it, and on the fraction of the
+    largest element, which has no more bits. So they change at multiples of half a last place, or one step from them.
+    For elements with more than eight fraction bits the fractions are a choice.
     """
     man_bits, kept = numerics.source.man_bits, numerics.block.element.fraction_bits
     step = 1 << max(man_bits - kept - 1, 0)
     grid = np.arange(0, (1 << man_bits) + 1, step, dtype=np.int64)
-    if len(grid) > MANY:  # of a long fraction: both ends, where carries run, and some between
+    if len(grid) > MANY:  # both ends, where carries run, and some between
         between = np.random.default_rng(len(grid)).choice(grid[MANY // 4 : -MANY // 4], MANY // 2, replace=False)
         grid = np.concatenate([grid[: MANY // 4], between, grid[-MANY // 4 :]])
     around = np.concatenate([grid - 1, grid, grid + 1])
@@ -75,20 +75,22 @@ def boundary_fractions(numerics: Encode) -> np.ndarray:
 
 
 def _of_root(element: NumberFormat, man_bits: int) -> list[int]:
-    """Where a is the largest element times the root of two or of one half, in the binade of a and as a subnormal."""
+    """Fractions of the largest element times the root of 2 or of 1/2, in its binade and as a subnormal number."""
     half = float(element.max_value) / 2**element.emax / 2**0.5
     return [int(part * (1 << man_bits)) for part in (half - 1, half, 2 * half - 1) if 0 < part < 1]
 
 
 def _of_three_halves(element: NumberFormat, man_bits: int) -> list[int]:
-    """Where a is 1.5 times the largest element times a power of two, less what the product is rounded by."""
+    """Fractions of 1.5 times the largest element, exact and rounded down."""
     product = Fraction(element.max_value) / 2**element.emax * Fraction(3, 2)
     last = int(((product if product < 2 else product / 2) - 1) * (1 << man_bits))
     return [last - 2, last]
 
 
 def _of_middle(element: NumberFormat, man_bits: int) -> list[int]:
-    """Where a is between the largest element and the next power of two, in the binade of a and as a subnormal."""
+    """Fractions of the middle of the largest element and the next power of two, in its binade and as a subnormal
+    number.
+    """
     middle = (Fraction(element.max_value) / 2**element.emax + 2) / 2
     return [int(part * (1 << man_bits)) for part in (middle - 1, *([middle / 2] if element.emax == 0 else []))]
 
@@ -103,13 +105,12 @@ OTHER_FRACTIONS: dict[ScaleRule, Callable[[NumberFormat, int], list[int]]] = {
     ScaleRule.LINEAR_NEAREST: _of_three_halves,
     ScaleRule.MIDMAX: _of_middle,
 }
-"""Where a rule goes one up beside the fractions that are tried under every rule, given the fraction bits of the
-source."""
+"""More fractions at which the scale of a rule goes one up, from the fraction bits of the source."""
 
 
 def scale_fractions(numerics: Encode) -> list[int]:
-    """Fractions of a maximum around which some scale rule goes one up: zero, the largest element's own (and, for a
-    rule that rounds on the way, up to two steps more), half a last place below the next binade."""
+    """Fractions of a maximum around which some scale rule goes one up: zero, the fraction of the largest element (up to
+    two steps more for rules that round on the way), and half a last place below the next binade."""
     f, element = Source(numerics), numerics.block.element
     largest = int((element.max_value / 2**element.emax - 1) * (1 << f.source.man_bits))
     even = (1 << f.source.man_bits) - (1 << max(f.source.man_bits - element.fraction_bits - 1, 0))
@@ -121,7 +122,7 @@ def scale_fractions(numerics: Encode) -> list[int]:
 
 
 def with_maximum(payload: np.ndarray, maximum: int, block_size: int) -> np.ndarray:
-    """Blocks of ``payload`` patterns, each with ``maximum`` in one lane, a different one from block to block."""
+    """Blocks of ``payload`` patterns, each with ``maximum`` in one lane, which differs from block to block."""
     per_block = block_size - 1
     padded = np.resize(payload, -(-payload.size // per_block) * per_block).reshape(-1, per_block)
     blocks = np.empty((len(padded), block_size), np.int64)

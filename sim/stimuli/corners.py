@@ -1,4 +1,4 @@
-"""Directed blocks: one family for each thing that a converter can get wrong."""
+"""Directed blocks: a family for each thing that a converter can get wrong."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .source import Source, depth
 
 
 def _contested(numerics: Encode, rounds: int = 6) -> np.ndarray:
-    """A maximum of every exponent, in every lane in turn, among exponents that are one of its bits smaller, or among
-    equal ones with smaller fractions: so that each bit of each comparison between two elements decides.
+    """A maximum of every exponent, in every lane in turn. The other exponents are smaller by one of its bits, or equal
+    with smaller fractions, so each bit of each comparison between two elements decides.
     """
     f, rng, size = Source(numerics), np.random.default_rng(0), numerics.block_size
     exponents = np.tile(np.arange(1, f.special), rounds)[:, None]
@@ -29,14 +29,12 @@ def _contested(numerics: Encode, rounds: int = 6) -> np.ndarray:
 
 
 def _single_bits(numerics: Encode, blocks: int = 1024) -> np.ndarray:
-    """Ties, and ties with one more bit set somewhere below, in every lane: so that each bit below the guard bit decides
-    alone, wherever the guard bit is.
+    """Ties, and ties with one more bit set below, in every lane. So each bit below the guard bit decides alone,
+    wherever the guard bit is.
     """
     f, rng, element = Source(numerics), np.random.default_rng(1), numerics.block.element
     shape, man_bits, kept = (blocks, numerics.block_size), f.source.man_bits, element.fraction_bits
-    bottom = (
-        rng.integers(0, 2, (blocks, 1)) == 0
-    )  # small numbers, of which many are subnormal, under all the smallest scales
+    bottom = rng.integers(0, 2, (blocks, 1)) == 0  # small, often subnormal, numbers under the smallest scales
     anchor = np.where(
         bottom,
         rng.integers(0, min(2 * max(element.emax, element.bias) + 3, f.special), (blocks, 1)),
@@ -93,12 +91,12 @@ LAST_FRACTIONS: dict[ScaleRule, Callable[[NumberFormat, int], int] | None] = {
     ScaleRule.LINEAR_NEAREST: _of_three_halves,
     ScaleRule.MIDMAX: _of_middle,
 }
-"""About where the fraction of a largest magnitude puts the scale one up, given the fraction bits of the source; None
-where it never does."""
+"""The approximate fraction of a largest magnitude at which the scale goes one up, from the fraction bits of the source;
+None for rules that ignore the fraction."""
 
 
 def _scale_bits(numerics: Encode) -> np.ndarray:
-    """Maxima whose fraction is on either side of where the scale goes one up by one bit, for each bit, in every
+    """Maxima whose fraction differs by one bit from the limit at which the scale goes one up: for each bit, in every
     lane.
     """
     f, element = Source(numerics), numerics.block.element
@@ -116,7 +114,7 @@ def _scale_bits(numerics: Encode) -> np.ndarray:
     maxima = [
         f.pattern(f.source.bias, fraction) for fraction in fractions for _ in range(size if looks_at_fraction else 1)
     ]
-    if looks_at_fraction:  # and around it in every binade: the lowest may have a limit of its own
+    if looks_at_fraction:  # also around it in every binade, as the lowest may have another limit
         maxima += [
             f.pattern(exponent, min(limit + step, f.fraction_mask))
             for exponent in range(1, f.special)
@@ -242,6 +240,6 @@ def corner_cases(numerics: Encode) -> dict[str, np.ndarray]:
 
 
 def corner_blocks(numerics: Encode, most: int | None = None) -> np.ndarray:
-    """All directed blocks in one array, or of each family ``most`` at most, an even choice."""
+    """All directed blocks in one array, or an even choice of at most ``most`` of each family."""
     cases = corner_cases(numerics).values()
     return np.concatenate([blocks if most is None else blocks[:: -(-len(blocks) // most)] for blocks in cases])

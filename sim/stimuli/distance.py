@@ -1,7 +1,7 @@
-"""Every distance between a number and its maximum, and every few bits that may be left below a tie.
+"""Blocks for every distance between a number and its maximum, and for every few bits below a tie.
 
-Tables of a few bits decide how far a number is below the maximum and whether anything is left of it: one wrong entry
-shows only where a certain digit of both exponents, or a certain group of bits, meets zeros everywhere else.
+LUTs of a few bits decide how far a number is below the maximum and whether anything is left of it. One wrong entry
+shows only if a certain digit of both exponents, or a certain group of bits, meets zeros everywhere else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .source import Source
 ROUNDS = 4
 """Numbers for each pair of exponents."""
 GROUP = 6
-"""Neighbouring bits below a tie of which every combination occurs: a LUT looks at no more."""
+"""Neighbouring bits below a tie of which every combination occurs; a LUT has no more inputs."""
 
 
 def distance_blocks(numerics: Encode) -> np.ndarray:
@@ -27,7 +27,9 @@ def distance_blocks(numerics: Encode) -> np.ndarray:
 
 
 def _blocks(numerics: Encode, largest: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Blocks of numbers under maxima, (n,) patterns each: a maximum of every group of equal ones in lane 0."""
+    """Blocks of numbers under maxima, (n,) patterns each; numbers with equal maxima share blocks with the maximum in
+    lane 0.
+    """
     f, others = Source(numerics), numerics.block_size - 1
     order = np.argsort(largest, kind="stable")
     starts = np.flatnonzero(np.diff(largest[order], prepend=-1))
@@ -48,8 +50,8 @@ def _exponents(numerics: Encode) -> np.ndarray:
 
 
 def _ties(numerics: Encode) -> np.ndarray:
-    """Numbers halfway between two codes, the lower one even, with every group of bits below: under maxima at the
-    bottom, where numbers may be subnormal, and in the middle.
+    """Numbers halfway between two codes, the lower one even, with every group of bits below. Their maxima are small, so
+    that numbers may be subnormal, and of a usual size.
     """
     f, rng, element, size = Source(numerics), np.random.default_rng(3), numerics.block.element, numerics.block_size
     man_bits, bias = f.source.man_bits, f.source.bias
@@ -57,13 +59,13 @@ def _ties(numerics: Encode) -> np.ndarray:
     anchors = np.array([*bottom, bias])
     alone = np.zeros((len(anchors), size), f.dtype)
     alone[:, 0] = maxima = f.pattern(anchors, np.zeros_like(anchors))
-    rules = numerics.replace(rounding="rne")  # which scales do not depend on
+    rules = numerics.replace(rounding="rne")  # scales do not depend on it
     scales = quantize(alone.view(DTYPES[f.source.name]), rules).scales.reshape(-1) - np.int64(E8M0.bias)
     largest, numbers = [], []
     for anchor, maximum, scale in zip(anchors, maxima, scales):
         for leading in range(scale + element.emin - element.fraction_bits - 1, anchor - bias):
             exponent = max(leading + bias, 0)
-            lowest = max(exponent, 1) - bias - man_bits  # a place is a power of two, as ``leading`` is
+            lowest = max(exponent, 1) - bias - man_bits  # places are powers of two, like ``leading``
             guard = max(leading, scale + element.emin) - element.fraction_bits - 1 - lowest
             if guard < 1 or leading < lowest:
                 continue

@@ -1,4 +1,4 @@
-"""Seeded random blocks, biased to where it is hard, and random bits for stochastic rounding."""
+"""Seeded random blocks, biased to hard cases, and random bits for stochastic rounding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .source import Source, depth
 
 
 def random_blocks(numerics: Encode, blocks: int, seed: int) -> np.ndarray:
-    """Seeded blocks, biased to where it is hard.
+    """Seeded blocks, biased to hard cases.
 
     A third is normal data as in real tensors; a third are exponents around a random maximum with fractions at the
     boundaries; a third is any bit pattern, half of these with neither NaN nor Inf.
@@ -36,8 +36,9 @@ def random_blocks(numerics: Encode, blocks: int, seed: int) -> np.ndarray:
 
 
 def random_bits(numerics: Operation, shape: tuple[int, ...], seed: int) -> np.ndarray | None:
-    """Seeded random bits for the elements of blocks, with all zeros and all ones more often; None where the rounding
-    takes none."""
+    """Seeded random bits for the elements of blocks, with all zeros and all ones more often; None if the rounding takes
+    no random bits.
+    """
     if not numerics.random_bits:
         return None
     rng, largest = np.random.default_rng(seed), (1 << numerics.random_bits) - 1

@@ -10,7 +10,7 @@ from ...spec import Encode
 
 
 def depth(numerics: Encode) -> int:
-    """Distance in binades below a block's maximum from which on every element is zero.
+    """Distance in binades below a block's maximum at which every element is zero.
 
     From the top of the element format to half its smallest number, one for a scale that is rounded up, and one for
     a value that is rounded up to the next binade; random bits reach as many binades further.

@@ -1,4 +1,4 @@
-"""All source patterns, and all fractions at every distance below a maximum; or an even share of them."""
+"""Sweeps over all source patterns and all fractions at every distance below a maximum, or over an even share."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ STRATUM = 1 << 16
 
 @dataclass(frozen=True)
 class _Sweep:
-    """``patterns`` consecutive source patterns: block_size neighbours to a block, or, with an ``anchor`` (the biased
-    exponent of a power of two that is the maximum of every block, in lane 0), one fewer."""
+    """``patterns`` consecutive source patterns. A block has block_size neighbours, or one fewer with an ``anchor``, the
+    biased exponent of a power of two that is the maximum of every block, in lane 0."""
 
     anchor: int | None
     patterns: int
@@ -30,7 +30,7 @@ class _Sweep:
 
 def _sweeps(numerics: Encode) -> list[_Sweep]:
     source, element = numerics.source, numerics.block.element
-    bottom = max(element.emax, element.bias) + 1  # the first unclamped scale: source subnormals still count
+    bottom = max(element.emax, element.bias) + 1  # the first scale that is not clamped: source subnormals still count
     anchors = (bottom, source.bias, (1 << source.exp_bits) - 2)
     exponents = [min(anchor, depth(numerics)) + 1 for anchor in anchors]
     return [
@@ -64,12 +64,11 @@ def _sweep_blocks(sweep: _Sweep, numerics: Encode, starts: Sequence[int], run: i
 def exhaustive_blocks(numerics: Encode, done: int = 0) -> Iterator[np.ndarray]:
     """All source patterns, and every fraction and sign at every distance below a maximum that can change a code.
 
-    First each pattern once, block_size neighbours to a block: NaN, Inf, subnormals and both zeros are among them. Then,
-    with a power of two in lane 0 at the bottom (the first unclamped scale), middle and top of the range, all patterns
-    of both signs from the end of its binade down to `depth` binades below, where codes are zero, or to zero. It is the
-    maximum of all blocks but those of its own binade, whose maximum is the largest of their neighbours. The last block
-    of a sweep is completed from its beginning. ``done`` blocks are left out; the others are cut into the same arrays,
-    but for the first.
+    First each pattern once, block_size neighbours to a block, also NaN, Inf, subnormals and both zeros. Then sweeps
+    with a power of two in lane 0, at the bottom (the first scale that is not clamped), middle and top of the range: all
+    patterns of both signs from the end of its binade down to `depth` binades below, where codes are zero, or to zero.
+    The power of two is the maximum, except in blocks of its own binade. The last block of a sweep is completed from its
+    beginning. The first ``done`` blocks are left out; the others come in the same arrays, except the first.
     """
     for sweep in _sweeps(numerics):
         first, done = min(done, sweep.blocks), max(done - sweep.blocks, 0)
@@ -80,7 +79,7 @@ def exhaustive_blocks(numerics: Encode, done: int = 0) -> Iterator[np.ndarray]:
 
 
 def exhaustive_total(numerics: Encode) -> int:
-    """How many blocks `exhaustive_blocks` gives."""
+    """The number of blocks of `exhaustive_blocks`."""
     return sum(sweep.blocks for sweep in _sweeps(numerics))
 
 

@@ -1,10 +1,11 @@
-"""Ties, solved by whole numbers: operands of a binary32 operation whose exact result is halfway between two binary32
-numbers next to a limit, or as near to that as a result can come.
+"""Operands of a binary32 operation whose exact result is a tie, or as near to one as possible. Whole numbers solve
+them.
 
-A limit is a number at which a later rounding decides. Its odd part M is short, as it is halfway between two numbers of
-a short format. The numbers halfway between the limit and its neighbours in binary32, here called halves, have the odd
-parts (M << n) + 1 and (M << n) - 1. A product is one of them if its factors are divisors of it. A quotient never is:
-u / v comes nearest where u * 2**n and the half times v differ by a small odd number, which a modular inverse solves.
+A limit is a number at which a later rounding decides. Its odd part M is short, because it is halfway between two
+numbers of a short format. The numbers halfway between the limit and its neighbours in binary32 are called halves. Their
+odd parts are (M << n) + 1 and (M << n) - 1. A product is a half if its factors are divisors of it. A quotient u / v
+never is. It comes nearest if u * 2**n and the half times v differ by a small odd number, which a modular inverse
+solves.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from ...spec import FP32
 
 SIGNIFICAND = FP32.man_bits + 1
 RESTS = 1024
-"""Rests below which a quotient is near."""
+"""Limit of the rests of near quotients."""
 AROUND = np.arange(-8, 9)
-"""Last places from the first guess at which `inverted` looks."""
+"""Last places from the first guess that `inverted` tries."""
 SMALLEST = 2.0 ** (FP32.emin - FP32.man_bits)
 """The smallest binary32 number."""
 
@@ -49,7 +50,7 @@ def odd_part(number: float) -> int:
 
 @lru_cache
 def products(half: float, bits: tuple[int, int]) -> np.ndarray:
-    """(n, 2) odd significands u and v, of at most so many bits, whose product is a number but for a power of two.
+    """(n, 2) odd significands u and v, of at most so many bits, whose product is a half times a power of 2.
 
     >>> products(halves(5)[1], (24, 8)).tolist()
     [[203607, 103], [776723, 27], [2330169, 9], [6990507, 3]]
@@ -64,8 +65,8 @@ def products(half: float, bits: tuple[int, int]) -> np.ndarray:
 
 @lru_cache
 def quotients(half: float, count: int) -> np.ndarray:
-    """(n, 2) significands u and v of 24 bits at most, of which u / v is nearest to a number but for a power of two: at
-    most so many for each side and each length of v.
+    """(n, 2) significands u and v of at most 24 bits. u / v is nearest to a half times a power of two:
+    at most ``count`` pairs for each side and each length of v.
 
     >>> quotients(halves(29)[1], 1).tolist()[:2]
     [[13303803, 7340029], [5701634, 3145729]]
@@ -85,15 +86,15 @@ def _pairs(half: int, shift: int, sign: int) -> Iterator[tuple[int, int]]:
 
 
 def divided_by(constant: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """So many binary32 numbers whose quotient by an even constant is halfway between two subnormal numbers."""
+    """``count`` binary32 numbers whose quotient by an even constant is halfway between two subnormal numbers."""
     bits = rng.integers(2, SIGNIFICAND - (constant // 2).bit_length(), count)
     odd = rng.integers(1, 1 << bits - 1) * 2 + 1
     return (odd * (constant // 2) * SMALLEST).astype(np.float32)
 
 
 def inverted(function: Callable[[np.ndarray], np.ndarray], wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Normal binary32 arguments (n,) at which a function has results near to the wanted ones, and (n,) whether it has
-    those. But for roundings it is proportional to its argument, or to the reciprocal of it.
+    """Normal binary32 arguments (n,) at which a function is near to wanted results, and (n,) whether it gives them.
+    Except for roundings the function must be proportional to its argument, or to the reciprocal of it.
     """
     with np.errstate(all="ignore"):
         one, two = function(np.array([1, 2], np.float32)).astype(np.float64)
@@ -106,6 +107,6 @@ def inverted(function: Callable[[np.ndarray], np.ndarray], wanted: np.ndarray) -
 
 
 def shifted(numbers: np.ndarray, about: np.ndarray) -> np.ndarray:
-    """Binary32 numbers times a power of two, near to others."""
+    """Binary32 numbers times powers of two that bring them near to others."""
     with np.errstate(all="ignore"):
         return np.ldexp(numbers, np.rint(np.log2(about / numbers)).astype(int)).astype(np.float32)

@@ -99,7 +99,7 @@ def compiler(tmp_path, monkeypatch, without_simulators):
     [
         ("exit 0", "the C++ compiler {} failed: it wrote no verilated.o"),
         ('exec g++ -E "$@"', "the C++ compiler {} failed: it wrote no linked.so"),
-        ('for last; do :; done; echo text > "$last"', "what the C++ compiler {} wrote cannot be loaded: "),
+        ('for last; do :; done; echo text > "$last"', "the library that the C++ compiler {} wrote cannot be loaded: "),
     ],
 )
 def test_a_compiler_that_writes_nothing_of_use_is_4_and_nothing_is_kept(script, sentence, tmp_path, compiler, fails):

@@ -1,4 +1,4 @@
-"""Adapters without their library, or with one of another interface: one sentence each."""
+"""Adapters without their library, or with a library of another interface: one sentence each."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_without_its_library(name, operation, format, monkeypatch):
 
 @pytest.mark.parametrize("name, operation, format", CASES)
 def test_with_a_library_of_another_interface(name, operation, format, monkeypatch):
-    """Modules of these names that have nothing in them: the sentence names the version that the adapter is for."""
+    """Empty modules of these names: the sentence names the version that the adapter supports."""
     adapter = ADAPTERS[name]
     monkeypatch.setenv(VARIABLE, "/nowhere/reference_nvfp4.py")
     for module in [*(["torch"] if adapter.distribution in OF_TORCH else []), *LIBRARIES[adapter.distribution]]:
@@ -77,7 +77,7 @@ def test_with_a_library_of_another_interface(name, operation, format, monkeypatc
     except ValueError as error:
         said = str(error)
         assert (f"the adapter {name} " in said and adapter.tested in said) or "needs" in said
-    else:  # what is missing is found when it is called
+    else:  # the missing function is found when it is called
         with pytest.raises(ValueError, match=f"{name} raised ") as raised:
             mxcast.identify(name, format, op="encode" if operation == "two_level_encode" else operation, blocks=10)
         said = str(raised.value)

@@ -12,7 +12,7 @@ import pytest
 
 import mxcast
 from mxcast.conformance.identify import independence
-from mxcast.conformance.identify.distribution import RISK, _independent, bound
+from mxcast.conformance.identify.fairness import RISK, bound
 from mxcast.conformance.identify.independence import Independence
 from mxcast.testing import assert_follows
 
@@ -27,8 +27,8 @@ def with_bits(format: str, **rules) -> Callable:
 
 
 def e4m3(rounded: Callable, seed: int = 0, byte: Callable = lambda byte: byte) -> Callable:
-    """OCP's E4M3 of finite numbers with elements that a function of (|v| - lo) / (hi - lo) and a random number in
-    [0, 1) rounds: True is up. Written here, with a table of the elements.
+    """An encoder of finite numbers to OCP's E4M3 whose elements a function of (|v| - lo) / (hi - lo) and a random
+    number in [0, 1) rounds: True is up. Written here, with a table of the elements.
     """
     values = np.arange(127, dtype=np.uint8).view(ml_dtypes.float8_e4m3fn).astype(np.float64)
     rng = np.random.default_rng(seed)
@@ -77,7 +77,7 @@ def test_a_function_that_takes_random_bits_is_compared_bit_for_bit(format, profi
 
 
 def test_bits_that_are_used_otherwise_are_found():
-    """The upper half of the bits in place of all, and bits that are not looked at."""
+    """Faults: only the upper half of the bits is used, or no bits."""
     with pytest.raises(AssertionError, match="with random bits"):
         assert_follows(
             lambda x, bits: with_bits("e4m3", rounding="sr")(x, bits & 0xF0),
@@ -98,7 +98,9 @@ def test_a_cast_with_random_bits():
 
 
 def test_the_bound_is_hoeffdings():
-    """Of N fair calls the share leaves the bound with at most 2 exp(-2 N t^2), for M elements at once M times that."""
+    """The share of N fair calls leaves the bound t with probability 2 exp(-2 N t^2) at most, for M elements M times
+    that.
+    """
     for samples, elements in ((10, 1), (1000, 8192)):
         assert 2 * elements * exp(-2 * samples * bound(samples, elements) ** 2) == pytest.approx(RISK)
 
@@ -260,7 +262,7 @@ def test_independence_is_said_with_its_risk():
 
 
 def bits(rng: np.random.Generator, calls: int, p: np.ndarray, shared: float = 0.0) -> list[bytes]:
-    """Results with the probabilities p, of which a share has the random number of the element before."""
+    """Results with the probabilities p; a share of them has the random number of the element before."""
     found = []
     for _ in range(calls):
         u = rng.random(p.size)
@@ -285,7 +287,7 @@ def test_the_bound_holds_and_is_sharp(monkeypatch):
 def test_too_little_to_test_is_said():
     p = np.full(20, 0.5)
     found = Independence(np.arange(20), p, bits(np.random.default_rng(0), 40, p), 32).found()
-    assert not found.is_tested and "independence not tested: 40 samples of 20 elements" in _independent(found, 40, 20)
+    assert not found.is_tested and "independence not tested: 40 samples of 20 elements" in found.remark(40, 20)
     few = np.full(100, 0.5)
     assert not Independence(np.arange(100), few, bits(np.random.default_rng(0), 2, few), 32).found().is_tested
 
@@ -294,5 +296,5 @@ def test_too_few_samples_and_other_operations_are_refused():
     with pytest.raises(ValueError, match="needs 10 samples or more, not 3"):
         identified(e4m3(fair), samples=3)
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="what is judged by its distribution encodes"):
+    with pytest.raises(ValueError, match="samples are for encoders and for casts"):
         identified(lambda s, c: rng.random(c.shape).astype(np.float32), op="decode", samples=100)

@@ -1,4 +1,4 @@
-"""A function that returns codes first and scales second is told so, in whatever form it returns them."""
+"""A function that returns codes first and scales second gets this message, in whatever form it returns them."""
 
 import shutil
 import subprocess

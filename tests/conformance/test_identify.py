@@ -1,4 +1,4 @@
-"""Functions of which the rules are known, right and wrong ones: each is named, and each fault with its block."""
+"""Functions with known rules, right and wrong ones: the rules are named, and each fault has its block."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_casts():
 
 def test_the_forms_of_results():
     """Codes in a byte, packed, signed, as values and as formats of one byte; numbers instead of codes."""
-    scales, codes = mxcast.models.arrays.block_array.code_values, ml_dtypes.float8_e4m3fn
+    scales, codes = mxcast.models.arrays.codes.code_values, ml_dtypes.float8_e4m3fn
     forms = {
         "e2m1": [
             lambda s, c: (s[:, 0], c.astype(np.int64)),
@@ -155,7 +155,7 @@ PLANTED = {
     ),
     "order of two products": (products_exchanged, "nvfp4", "follows nvfp4_paper"),
 }
-"""Departures from a profile by name: the function, its format, and what must be said of it."""
+"""Departures from a profile by name: the function, its format, and words of the outcome."""
 
 
 @pytest.mark.parametrize("fault", PLANTED)
@@ -168,7 +168,7 @@ def test_planted_departures_are_named_with_their_block(fault):
 
 
 def test_ties_that_are_rounded_otherwise():
-    """Those of subnormal elements alone, away from zero: no known rule, and what differs is called that."""
+    """Ties of subnormal elements go away from zero: no known rules fit, and the cause is named."""
 
     def encode(x):
         scales, codes = encoder("e4m3")(x)
@@ -227,10 +227,11 @@ def test_a_random_function_is_not_judged():
 
 
 def test_what_only_one_pattern_tells_apart(monkeypatch):
-    """Both rules fit the blocks that are tried; a certificate gives the block that tells them apart."""
-    from mxcast.conformance.identify import identify as module
+    """Both rules fit the tried blocks; a certificate gives the block that separates them."""
+    from mxcast.conformance.identify.trial import Trial
 
-    monkeypatch.setattr(module._Trial, "_given", lambda trial, kind: _one_block(trial.rules))
+    for kind in ("hard", "normal"):
+        monkeypatch.setattr(Trial, kind, property(lambda trial: trial._called(_one_block(trial.rules))))
     found = identified(encoder("e2m1", "te"), "e2m1", source="bf16")
     assert found.names == ("te",)
 
@@ -276,7 +277,7 @@ def numbers_encoder(
 
 
 def flushed(y, x):
-    """Numbers of subnormal elements, those of magnitude below 1 under their scale, as zeros."""
+    """Numbers with subnormal elements, which are below 1 under their scale, as zeros."""
     blocks = np.abs(x).max(axis=1, keepdims=True)
     with np.errstate(all="ignore"):
         scale = np.exp2(np.floor(np.log2(blocks)) - 2)
@@ -317,14 +318,14 @@ def returned(format="e4m3", profile="nvidia"):
 
 @pytest.mark.slow  # the certificate of the two takes ten seconds
 def test_numbers_tell_rules_apart_whose_largest_number_is_alike():
-    """2^-127 * 448 under the bytes 0 and 1 is one number; smaller ones beside it are not."""
+    """2^-127 * 448 is the same number under the bytes 0 and 1; smaller numbers differ."""
     found = identified(returned())
     assert (found.verdict, found.names) == ("follows", ("nvidia",)), found.sentence
     assert_follows(returned(), "nvidia", format="e4m3")
 
 
 def test_what_fits_others_does_not_follow_what_it_is_to_follow():
-    """Also where these others cannot be told apart."""
+    """Also if no block separates the other rules."""
 
     def refuses(x):
         if not np.isfinite(x).all():

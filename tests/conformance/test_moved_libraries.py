@@ -34,7 +34,7 @@ WITHOUT = {
     ("two_level_encode", "nvfp4_ao_single"): "the adapter is called with the scale of a tensor",
     ("two_level_decode", "nvfp4_ao"): "there is no adapter: tests/models/libraries/test_nvfp4_torchao.py",
     ("two_level_decode", "nvfp4_ao_single"): "there is no adapter: tests/models/libraries/test_nvfp4_torchao.py",
-    ("two_level_decode", "nvfp4_modelopt"): "there is no adapter: its rules are those of nvfp4_ao",
+    ("two_level_decode", "nvfp4_modelopt"): "there is no adapter: nvfp4_ao has the same rules",
     ("two_level_decode", "nvfp4_compressed_tensors"): "there is no adapter: bench/nvfp4.py",
 }
 """Profiles of libraries that are not called here, and why."""
@@ -48,7 +48,7 @@ def installed(profile: Profile) -> str | None:
 
 
 def moved(profile: Profile, there: str | None) -> str | None:
-    """The sentence that is due if another version is installed than the one that was checked."""
+    """The sentence for an installed version that differs from the checked one."""
     release = profile.checked.partition(",")[0]
     if there is None or there.partition("+")[0] == release:
         return None
@@ -56,7 +56,7 @@ def moved(profile: Profile, there: str | None) -> str | None:
 
 
 def departures(profile: Profile, operation: str) -> list[str]:
-    """Formats of which an adapter gives other bits for blocks of N(0,1) than the profile."""
+    """Formats for which an adapter and the profile give different bits for blocks of N(0,1)."""
     adapter, found = ADAPTERS[ADAPTERS_OF.get((operation, profile.name), profile.name)], []
     listed = dict(profile.by_element + profile.by_destination)
     for format in adapter.operations[operation]:
@@ -108,7 +108,7 @@ def test_another_version_is_reported_by_name():
 
 
 def test_other_rules_are_found():
-    """By numbers of N(0,1), of which many are rounded otherwise toward zero."""
+    """Many numbers of N(0,1) round differently toward zero."""
     wrong = spec.CASTS["ml_dtypes"]
     wrong = Profile(**vars(wrong) | {"rules": (*wrong.rules, ("rounding", "rtz"))})
     with pytest.MonkeyPatch.context() as patched:

@@ -1,4 +1,4 @@
-"""Faults that have a name are called by it, each with its smallest block; the worst comes first."""
+"""Named faults are reported by their names, each with its smallest block; the worst comes first."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def to_bf16(x: np.ndarray) -> np.ndarray:
 
 
 def cast(change: Callable) -> Callable:
-    """A cast to E4M3 that saturates, of what becomes of numbers."""
+    """A saturating cast to E4M3 of changed numbers."""
 
     def converted(x):
         y = np.clip(change(np.where(np.isnan(x), np.float32(0), x)), -448, 448)
@@ -151,7 +151,7 @@ NAMED = {
 
 
 def blocks(rules: Operation, function: Callable) -> tuple[Converted, Converted]:
-    """Some blocks of N(0,1), and hard ones, with what a function makes of them."""
+    """Some blocks of N(0,1), and hard ones, with the results of a function."""
     if rules.name == "two_level_encode":
         parts = [tensors.usual(rules, 0, 800), tensors.boundaries(rules, 0).rows(slice(1600))]
     else:
@@ -212,7 +212,7 @@ def test_the_worst_cause_is_first_and_each_has_its_block():
 
 
 def test_blocks_that_straddle_are_called_that():
-    """They depend on the batch; how is said."""
+    """The outcome says how they depend on the batch."""
     found = mxcast.identify(NAMED["blocks straddle: scale bytes are of blocks that begin 5 elements later"][2], "e4m3")
     assert "depends on the batch" in found.sentence
     assert found.remarks == ("blocks straddle: scale bytes are of blocks that begin 5 elements later",)
@@ -220,7 +220,7 @@ def test_blocks_that_straddle_are_called_that():
 
 @pytest.mark.slow
 def test_rules_are_compared_with_for_which_a_name_explains_what_differs():
-    """The inverse byte is far from all rules; the codes are those of nvidia."""
+    """The inverse byte is far from all rules; the codes follow nvidia."""
 
     def encode(x):
         scales, codes = encoded(x, profile="nvidia")

@@ -1,4 +1,4 @@
-"""Sets of conformance vectors: what is in them, who can read them, and what does not pass for one."""
+"""Sets of conformance vectors: their content, their readers, and damaged sets that do not pass."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_the_seed_makes_the_set(small):
 
 @pytest.mark.parametrize("profile", ["nvfp4_te", pytest.param("nvfp4_ao", marks=pytest.mark.slow)])
 def test_the_constants_of_tensors(profile):
-    """By rational arithmetic, of all numbers of the tensor that a column numbers."""
+    """By rational arithmetic, from all numbers of the tensor that a column names."""
     found = made(operation_of("encode", "nvfp4", profile), WEIGHTS)
     rules, numbers = found.rules, found.given[Role.NUMBERS]
     assert found.tensors is not None and len(np.unique(found.tensors)) > 60
@@ -111,7 +111,7 @@ def altered(words, row):
 
 
 def rewritten(folder: Path) -> None:
-    """The digests of files that somebody has changed."""
+    """The digests of changed files."""
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["sha256"] = {name: sha256((folder / name).read_bytes()) for name in manifest["sha256"]}
     (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -131,7 +131,7 @@ def test_a_wrong_result_with_digests_of_its_own(small, tmp_path, role):
     """It is computed again."""
     left = small.expected.with_arrays({role: altered(small.expected[role], 77)})
     write(VectorSet(**{**vars(small), "expected": left}), tmp_path)
-    assert f"1 of {len(small)} blocks are not what the exact model makes of them" in check(tmp_path).faults
+    assert f"1 of {len(small)} blocks differ from the exact model" in check(tmp_path).faults
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ ZEROS = """#include <stdint.h>
 void convert(const uint32_t *in, uint32_t *out) { (void)in, (void)out; }
 """
 WORDS = {"encode e2m1": (32, 33), "decode e2m1": (33, 32), "cast e5m2": (1, 1), "encode nvfp4": (19, 17)}
-"""Of a row, those that enter and those that must leave."""
+"""Words of a row: inputs, and results."""
 IN_C = {"encode e2m1": "e2m1.c", "decode e2m1": "e2m1_decoder.c"}
 
 
@@ -203,7 +203,7 @@ def sets(tmp_path_factory):
 
 
 KINDS = [pytest.param(name, marks=pytest.mark.slow if "nvfp4" in name else []) for name in WORDS]
-"""Of NVFP4 rational arithmetic takes some seconds."""
+"""Rational arithmetic of NVFP4 takes some seconds."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Stimuli reach the cases that they are there for."""
+"""Stimuli reach the cases for which they exist."""
 
 from bisect import bisect_right
 
@@ -75,7 +75,7 @@ def test_numbers_of_every_exponent_are_under_maxima_of_every_exponent(source, si
 
 def last_below(rules, field: int) -> int | None:
     """The last fraction of a binade of the source that does not put the scale one up, by the exact definition; None if
-    there is none in it.
+    every fraction does.
     """
 
     def exponent(fraction: int) -> int:
@@ -151,7 +151,7 @@ def test_exhaustive_sweep_counts():
 
 @pytest.mark.parametrize("done", [0, 1, 1999, 2000, 2048, 2049, 2055, 2400, 2500, 10_000])
 def test_the_rest_of_the_exhaustive_sweep(done, monkeypatch):
-    """What is left after some blocks is the end of all of them; and the arrays end where they do in one piece."""
+    """The blocks after some others are the end of all blocks, in the same arrays."""
     monkeypatch.setattr(stimuli.sweep, "STRATUM", 300)
     rules = numerics("e2m1", source="bf16")
     arrays, rest = list(stimuli.exhaustive_blocks(rules)), list(stimuli.exhaustive_blocks(rules, done))

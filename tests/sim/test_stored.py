@@ -1,4 +1,4 @@
-"""Hardware whose blocks stand in its ports as libraries store them: wires by their definitions, and simulated."""
+"""Hardware with blocks on its pins as libraries store them: wires by their definitions, and simulated."""
 
 import shutil
 import subprocess
@@ -40,7 +40,7 @@ def built(layout: Layout, op: str):
 
 @pytest.mark.parametrize("layout", [layout for layout in ALL if has_hardware(layout)], **OF)
 def test_every_room_has_each_bit_where_the_definition_has_it(layout):
-    """In the hardware, in the golden model and in the statement of the proof, and the scale where it stands."""
+    """Codes and scales have their places in the hardware, in the golden model and in the statement of the proof."""
     element, width = layout.block_format.element, layout.width
     codes = [[(lane, bit) for bit in range(element.bits)] for lane in range(width)]
     scale = [("scale", bit) for bit in range(8)]
@@ -95,7 +95,7 @@ def test_what_is_emitted(tmp_path):
 
 
 def run(folder, *files) -> str:
-    """The last line of what a bench prints on Icarus."""
+    """The last line that a bench prints on Icarus."""
     compiled = folder / "bench.vvp"
     subprocess.run(["iverilog", "-g2005", "-o", compiled, *files], check=True)
     return subprocess.run(["vvp", compiled], capture_output=True, text=True, check=True).stdout.splitlines()[-1]

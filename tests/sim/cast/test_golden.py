@@ -46,7 +46,7 @@ RANDOM = Role.RANDOM
 
 
 def of_profiles(source: str) -> list[Cast]:
-    """The casts from a format that profiles have."""
+    """The casts of profiles from a format."""
     found = []
     for to in SCALARS if source in CAST_SOURCES else SOURCES:
         fields = {"source": source} if source in CAST_SOURCES else {"destination": to}
@@ -57,7 +57,7 @@ def of_profiles(source: str) -> list[Cast]:
 
 
 def of_other_rules(source: str, count: int, seed: int) -> list[Cast]:
-    """Casts from a format under so many random rules that go together."""
+    """Casts from a format under random rules that go together."""
     rng, found = random.Random(seed), []
     while len(found) < count:
         rules = {name: rng.choice(list(rule)) for name, rule in CAST_RULES.items()}
@@ -87,7 +87,9 @@ def side_by_side(family: list[Cast]) -> Driver:
 
 
 def compared(design: Driver, family: list[Cast], patterns: np.ndarray) -> int:
-    """Results compared, of patterns (n, 1) under all casts of a family, which are `side_by_side` in a design."""
+    """Compare results for patterns (n, 1) of all casts of a family, which are `side_by_side` in a design; returns the
+    count.
+    """
     bits = np.random.default_rng(len(patterns)).integers(0, 1 << 16, patterns.shape, np.uint16)
     made = {f"y{n}": np.empty(patterns.shape, f"u{-(-one.destination.bits // 8)}") for n, one in enumerate(family)}
     design.fill({"given": patterns, "random": bits}, made)
@@ -230,7 +232,7 @@ BUGS = {
     ),
     "one bit of the fraction is not looked at": ("e5m2", {"source": "fp32"}, without_a_bit),
     "a tie goes up": ("e4m3", {"source": "bf16"}, changed_rounding(CastRounding.RNE, lambda last, below, *rest: below)),
-    "what is below the guard bit does not go up": (
+    "a number below the guard bit does not go up": (
         "cvt.rp.satfinite.ue8m0x2.f32",
         {},
         changed_rounding(CastRounding.RP, lambda last, below, *rest: below),
@@ -247,7 +249,7 @@ BUGS = {
         {"destination": "bf16"},
         changed_reader(lambda s, f, m, k: (s, f, m, {**k, "is_nan": s & ~s})),
     ),
-    "what is far below the smallest number is zero": ("ue5m3", {"rounding": "rp"}, nothing_is_smallest),
+    "a number far below the smallest one is zero": ("ue5m3", {"rounding": "rp"}, nothing_is_smallest),
 }
 
 

@@ -104,7 +104,7 @@ class Bug:
     plant: Callable
     config: ConverterConfig
     missed_by: tuple[str, ...] = ()
-    """Stimuli that do not have what it takes: boundaries and distances are of numbers only."""
+    """Stimuli that cannot show the bug: boundaries and distances have numbers only."""
 
 
 def bug(plant: Callable, block: str = "e4m3", *missed_by: str, **rules: object) -> Bug:
@@ -177,8 +177,8 @@ IN_COCOTB = (
     "widen_off_by_one",
     "mode_swapped",
 )
-"""What its bench does by itself: cut and join lanes, see specials, give random bits, numbers of 16 bits and modes. Each
-run compiles a simulator, which takes longer than all of `verify`.
+"""Bugs for the work of the bench alone: cut and join lanes, see specials, drive random bits, 16-bit numbers and modes.
+Each run compiles a simulator, which takes longer than all of `verify`.
 """
 
 

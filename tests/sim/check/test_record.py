@@ -36,8 +36,8 @@ endmodule
 
 @pytest.fixture(autouse=True)
 def own_records(monkeypatch, tmp_path, new_cache):
-    """Records apart from those of the machine, but its designs; arrays and chunks of which the stimuli have many, and
-    no multiple.
+    """Records of its own, with the kept designs of the machine. Arrays and chunks of stimuli are small, and do
+    not divide the stimuli evenly.
     """
     monkeypatch.setenv("MXCAST_CACHE", str(new_cache(tmp_path, "verilated")))
     monkeypatch.setattr(verification, "CHUNK", 700)
@@ -50,7 +50,7 @@ def planted(config=CONFIG, wrong: str = WRONG_IN_BLOCK_1):
 
 
 def stop_after(chunks: int):
-    """What a user does who grows impatient after some chunks."""
+    """A progress function that interrupts after some chunks."""
 
     def progress(done: int, total: int) -> None:
         nonlocal chunks
@@ -83,14 +83,14 @@ def no_comparison(*_, **__):
     [
         ("e4m3", {}, 1),
         ("e4m3", {}, 7),
-        ("e2m1", {"rounding": "sr", "random_bits": 3}, 4),  # the random bits are those of a run in one piece
+        ("e2m1", {"rounding": "sr", "random_bits": 3}, 4),  # the random bits are the same as in one run
         ("e2m1,int4", {"scale_rule": "floor,ceil"}, 30),  # interrupted within and between modes
     ],
     ids=str,
 )
 @pytest.mark.parametrize("bug", [False, True], ids=["sound", "planted"])
 def test_an_interrupted_run_ends_like_one_in_a_piece(formats, rules, chunks, bug):
-    """The planted bug is spread over all blocks: counts and the report are those of one run."""
+    """The planted bug is spread over all blocks: counts and the report are the same as of one run."""
     config = converter_config(formats, source="bf16", block_size=4, **rules)
     text = verilog(config, "dut")
     design = driver_of(text.replace(" + up", "") if bug else text, "dut", config)
@@ -135,7 +135,7 @@ def test_the_name_of_the_rules_is_not_their_identity():
 
 
 def test_a_killed_run_goes_on():
-    """SIGKILL asks nobody: what is saved now and then is what there is."""
+    """After SIGKILL only the regular savings are left."""
     script = """
 import os, signal, sys
 from mxcast.hdl import ConverterConfig

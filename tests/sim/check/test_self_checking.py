@@ -1,4 +1,4 @@
-"""The bench that is emitted beside a converter, on Icarus: right converters pass, planted faults do not."""
+"""The bench that is emitted with a converter, on Icarus: right converters pass, planted faults do not."""
 
 from __future__ import annotations
 

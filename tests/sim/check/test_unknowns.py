@@ -80,7 +80,7 @@ def test_unknown_outputs_of_known_inputs_are_found(pattern, replacement, found_b
     ],
 )
 def test_what_only_unknown_inputs_show_is_found(config, pattern, replacement, found_by, tmp_path):
-    """Under known inputs of modes that there are, these are the right design."""
+    """Under known inputs of existing modes these are the right design."""
     result, failed = planted(config, pattern, replacement, tmp_path)
     assert not result.passed and failed == {found_by}, result.report
 
@@ -143,7 +143,7 @@ def test_unknown_random_bits_stay_where_they_belong(formats, rules, tmp_path, re
     ids=["e2m1", "int8"],
 )
 def test_trials_ask_for_something(config):
-    """Bits that must be known are many and not all; with one lane's random bits unknown, all those of the others."""
+    """Many bits must be known, but not all; with unknown random bits of one lane all bits of the other lanes."""
     rng = np.random.default_rng(3)
     patterns = rng.integers(0, 1 << 32, (64, 4), dtype=np.uint64).astype(np.uint32)
     patterns[:8, 2] = 0x7FC00000

@@ -56,8 +56,8 @@ def rules_of(width: int, destination: str):
 
 
 def by_tables(width: int, destination: str):
-    """The rules that tables support, of the formats of so many bits: those of `rules_of`, and every fifth of all
-    others, also of formats without a standard.
+    """Rules that tables support, of formats of so many bits: all of `rules_of`, and every fifth of the others, also of
+    formats without a standard.
     """
     others = {4: (), 6: ("e4m1",), 8: ("e4m3_ieee",)}[width]
     elements = [block.element.name for block in BLOCKS.values() if block.element.bits == width]
@@ -93,7 +93,7 @@ def side_by_side(family, **hardware) -> Driver:
 
 
 def pairs_compared(family, **hardware) -> int:
-    """Compare decoders with the model, for every pair of scale byte and code; how many numbers were compared."""
+    """Compare decoders with the model for every pair of scale byte and code; returns the number of numbers."""
     design, compared = side_by_side(family, **hardware), 0
     for blocks in DecodeSimulation(family[0]).pairs():
         codes, scales = blocks[Role.CODES], blocks[Role.SCALE]
@@ -126,7 +126,7 @@ def test_every_pair_by_tables(width, destination, structure, record_property):
 
 
 def test_where_tables_stand_in():
-    """The target chooses them where they can make the rules; elsewhere the shifted lane stands in."""
+    """The target chooses tables if they support the rules, and the shifted lane otherwise."""
     assert decoder_config("e4m3", target="xcu").microarchitecture == DecoderArchitecture(
         lane=Lane.TABLES, structure=Structure.KEPT
     )
@@ -158,7 +158,7 @@ WHOLE = [
 
 @pytest.mark.parametrize("rules", share(WHOLE, 4), ids=str)
 def test_whole_decoders(rules):
-    """Of 32 lanes, wide elements, random bits, and registers with gaps on both sides."""
+    """Decoders of 32 lanes, with wide elements, random bits, and registers with gaps on both sides."""
     name, profile, fields = rules
     result = verify(decoder_config(name, profile, **fields), blocks=5000, seed=3)
     assert result.passed, result.report

@@ -50,7 +50,7 @@ def test_by_definition():
 
 
 def test_numbers_that_cancel_leave_the_smallest():
-    """The sums of large numbers are zero where they cancel, and the smallest number of BF16 is left of all."""
+    """Large numbers cancel, and the sum is the smallest number of BF16."""
     _, design = made()
     block = np.zeros((1, 16), np.uint16)
     block[0, :3] = 0x7F7F, 0xFF7F, 0x0004  # the third is four times the smallest number
@@ -79,7 +79,7 @@ def leaving(change):
 
 
 def bounded(x: np.ndarray) -> np.ndarray:
-    """What an alignment to 40 binades below the largest number keeps."""
+    """Numbers that an alignment to 40 binades below the largest number keeps."""
     fields = x >> 7 & 0xFF
     return np.where(fields + 40 < fields.max(axis=1, keepdims=True), x & 0x8000, x).astype(np.uint16)
 

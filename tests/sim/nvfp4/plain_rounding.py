@@ -75,7 +75,7 @@ class Plain:
     least: float = 0
     """The limit of t below."""
     t_of_zero: float = 0
-    """The value of t where it is 0."""
+    """The value that replaces t = 0."""
     zero_scale: float = 0
     signed_zero: bool = True
 

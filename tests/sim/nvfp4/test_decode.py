@@ -81,7 +81,7 @@ def test_it_is_called_like_dequantize():
 
 
 def magnitudes(change):
-    """Of binary32 patterns, other magnitudes under the same signs."""
+    """A change of the magnitudes of binary32 patterns, which keeps the signs."""
     return lambda words: words & np.uint32(0x80000000) | change(words & np.uint32(0x7FFFFFFF)).astype(np.uint32)
 
 

@@ -93,7 +93,7 @@ def test_registers(order, registers):
     ],
 )
 def test_stochastic_rounding(order, fields):
-    """The usual form under it is the product."""
+    """The usual form for it is the product."""
     config, design = made(order, rounding="sr", **fields)
     assert config.microarchitecture.form is Nvfp4Form.PRODUCT
     result = verify(config, design=design, blocks=10_000)
@@ -108,7 +108,7 @@ def test_stochastic_rounding(order, fields):
         lambda bits: np.maximum(bits, 1),
         lambda bits: 0xFF - bits,
     ],
-    ids=["those of the next element", "never all ones", "never zero", "inverted"],
+    ids=["bits of the next element", "never all ones", "never zero", "inverted"],
 )
 def test_wrong_random_bits_are_found(change):
     config, design = made("te", source="fp32", rounding="sr")
@@ -121,7 +121,7 @@ def test_wrong_random_bits_are_found(change):
 
 
 def test_a_lost_carry_is_found():
-    """Elements are those of the product rounded to binary32, not of the product: few numbers of BF16 show it."""
+    """Elements come from the product rounded to binary32, not from the exact product: few numbers of BF16 show it."""
     config = nvfp4_config("nvfp4", source="bf16", rounding="sr")
     text, count = re.subn(r"(assign top = \S+) \+ _\d+_;", r"\1;", verilog(config, "dut"))
     assert count == 1
@@ -239,7 +239,7 @@ def test_the_other_order_is_found():
 @pytest.mark.parametrize("source", ["fp32", "bf16"])
 @pytest.mark.parametrize("order", ["te", "ao"])
 def test_the_last_place_of_the_largest_number_is_seen(order, source):
-    """By fractions: the scale of the largest number is larger than that of the number before it."""
+    """By fractions: the largest number has a larger scale than the number before it."""
     rules = nvfp4_encoding("nvfp4", f"nvfp4_{order}", source=source)
     given = nearest(rules, seed=5)
     some = slice(0, 16 * (rules.source.bits - 1), 7)

@@ -28,7 +28,7 @@ LONG = 32
 
 
 def patterns(values: np.ndarray) -> list[int]:
-    """Those of magnitudes, as hardware has them before Inf is made of what is beyond."""
+    """Patterns of magnitudes, as hardware has them before it turns larger numbers into Inf."""
     return np.abs(np.asarray(values, np.float32)).view(np.uint32).tolist()
 
 
@@ -98,7 +98,7 @@ def test_the_golden_model(fields):
 
 
 def errors(chunk: Chunk, scales: np.ndarray, codes: np.ndarray, *, reverse: bool = False, late: bool = False):
-    """Those of the golden model; from the last element to the first, or with the product with a after the division."""
+    """Errors of the golden model; from the last element to the first, or with the product with a after the division."""
     values = code_values(E2M1)[codes].reshape(len(scales), -1) * code_values(E4M3)[scales][:, None]
     c, a = np.float32(6 * chunk.numerics.scale_max), chunk.constants.a[:, None]
     v = values / c * a if late else values * a / c

@@ -29,7 +29,7 @@ def test_a_64th_of_all_inputs(element, profile, record_property):
 
 @pytest.mark.parametrize("element, profile", in_turn(list(ELEMENTS), ["ocp", "te", "gorodecky_sousa"], 2))
 def test_whole_magnitudes_give_the_same_bits(element, profile, record_property):
-    """Of what the tree compares; the other choices are in tests/hdl/config/test_microarchitecture.py."""
+    """The tree compares whole magnitudes; the other choices are in tests/hdl/config/test_microarchitecture.py."""
     result = verify(converter_config(element, profile, amax_key="magnitude"), blocks=50_000, seed=12)
     assert result.passed, result.report
     record_property("blocks", result.blocks)
@@ -55,7 +55,7 @@ def test_compiled_results_are_kept_by_content():
 
 
 def test_arrays_that_are_not_blocks_are_refused():
-    """Before C++ sees them; and `verify` counts no block that is none."""
+    """Python refuses them before C++ gets them, and `verify` does not count them."""
     rtl, blocks = verilate("e2m1"), np.zeros((4, 32), np.float32)
     rules = rtl.numerics
     for scales, codes, error in (
