@@ -117,7 +117,7 @@ WRONG = {
     "valid and ready exchanged": (Status.FAIL, "", instance(PIPE, i_ready="o_valid", o_valid="i_ready")),
     "the falling edge": (
         Status.UNKNOWN,
-        "register with an enable at the rising edge of clk",
+        "registers with an enable at the rising edge of clk",
         instance(PIPE, clk="~clk"),
     ),
     "the result hidden unless it is valid": (
