@@ -202,8 +202,8 @@ def check_rtl(
     of the formats of OCP ignore them.
 
     A design without a clock, or that takes a block at every edge, is also simulated on Icarus, if it is installed. If
-    the text depends on macros that identify tools, every text is checked; the outcome is the first failure, or that of
-    the usual text.
+    the text depends on macros that identify tools, every text is checked; the outcome is the first failure, or else
+    belongs to the usual text.
 
     PASS: proved, for each reader of Yosys that can read it. FAIL: a block differs. UNKNOWN or TIMEOUT: nothing was
     proved, and no block differs, or only on Icarus.

@@ -11,13 +11,13 @@ from .foreign_designs import CONFIG, DESIGNS
 
 @pytest.fixture(autouse=True)
 def fewer_blocks(monkeypatch):
-    """What is wrong with the designs of these tests shows on a fifth of the blocks of N(0,1)."""
+    """A fifth of the blocks of N(0,1) shows the faults of these designs."""
     monkeypatch.setattr("mxcast.proof.foreign.check_rtl.NORMAL", 20_000)
 
 
 @pytest.fixture(autouse=True)
 def short_second_leg(monkeypatch):
-    """Fewer blocks of texts that one reader alone reads."""
+    """Fewer blocks for texts that only one reader reads."""
     monkeypatch.setattr("mxcast.proof.solve.second_leg.BLOCKS", 300)
     monkeypatch.setattr("mxcast.proof.solve.second_leg.AT_ONCE", 100)
 

@@ -1,4 +1,4 @@
-"""Designs that `check_rtl` is given in tests, and what their ports are."""
+"""Designs for tests of `check_rtl`, and the maps of their ports."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_a_block_is_proved_at_once(size, tmp_path):
         ("e4m3", "nvidia", {"source": "fp16"}),  # widened first: a second module in each lane
         pytest.param(
             "e3m2", "nvidia", {"source": "fp16", "specials": "drop"}, marks=pytest.mark.slow
-        ),  # a left-out number is far above all of FP16
+        ),  # a special number reads as far above FP16
         pytest.param("e2m3", "torchao_even", {"source": "bf16"}, marks=pytest.mark.slow),
         ("e5m2", "ocp", {"rounding": "sr", "random_bits": 4}),  # for all random bits
         pytest.param("int8", "ocp", {"rounding": "sr", "random_bits": 1}, marks=pytest.mark.slow),
@@ -65,7 +65,7 @@ def test_a_block_is_proved_at_once(size, tmp_path):
         ("e2m1", "mlx_round", {}),
         ("e2m1", "modelopt", {"source": "bf16"}),
         ("int8", "ocp", {"scale_rule": "round_log2", "rounding": "rnz", "target": "xcu"}),  # the table of fixed point
-        ("e4m3", "ocp", {"zero": "positive", "target": "xcu"}),  # and that of floating point
+        ("e4m3", "ocp", {"zero": "positive", "target": "xcu"}),  # the table of floating point
         ("e4m3", "ocp", {"scale_rule": "floor,linear_nearest"}),
         ("int8", "ocp", {"scale_rule": "linear_nearest", "target": "xcu"}),
         pytest.param("e2m3", "te", {"scale_rule": "linear_nearest", "source": "bf16"}, marks=pytest.mark.slow),
@@ -107,7 +107,7 @@ def test_z3_is_of_the_same_opinion(tmp_path):
 
 
 PLANTED = [
-    # what, format, profile, text of the emitted file, what stands in its place, lemma
+    # bug, format, profile, text of the emitted file, its replacement, lemma
     ("ties", "e4m3", "ocp", r"(assign _\d+_ = aligned\[1\]) \| sticky;", r"\1;", "element"),
     ("sticky bit", "e4m3", "ocp", r"(assign tail = \| \{ x\[11:)0\]", r"\g<1>1]", "element"),
     ("clamp", "e4m3", "ocp", r"7'h7e : rounded", r"7'h7d : rounded", "element"),
@@ -151,7 +151,7 @@ def test_a_planted_bug_is_found_in_the_whole_block(row, tmp_path):
     [
         (r"\.x\(x\[63:32\]\)", ".x(x[31:0])"),  # a number goes to two lanes
         (r"\.p\(p\[15:8\]\),\n    \.scale\(scale\)", ".p(p[15:8]),\n    .scale(8'h7f)"),  # a scale of its own
-        (r"\.nan\(nan\),\n    \.p\(p\[15:8\]\)", ".nan(1'h0),\n    .p(p[15:8])"),  # not told
+        (r"\.nan\(nan\),\n    \.p\(p\[15:8\]\)", ".nan(1'h0),\n    .p(p[15:8])"),  # flag not connected
     ],
 )
 def test_wrong_wiring_is_found(pattern, instead, tmp_path):
@@ -165,14 +165,14 @@ def test_wrong_wiring_is_found(pattern, instead, tmp_path):
 
 
 def test_a_file_against_other_rules_fails(tmp_path):
-    """The file of one profile is no proof for another."""
+    """The file of one profile does not prove another."""
     (tmp_path / f"{NAME}.v").write_text(verilog(converter_config("e4m3", "ocp", block_size=4), NAME))
     proof = prove(converter_config("e4m3", "nvidia", block_size=4), rtl=tmp_path / f"{NAME}.v")
     assert proof.status is Status.FAIL
 
 
 def test_the_solver_is_the_one_that_is_installed(tmp_path, monkeypatch):
-    """Not a module called so in the folder where the command is given, which might say anything."""
+    """The solver is the installed one, not a module of the same name in the current folder."""
     (tmp_path / "bitwuzla.py").write_text("print('unsat'); raise SystemExit")
     monkeypatch.chdir(tmp_path)
     assert solver.solve("(declare-const other Bool)\n", ("other",), force=True).result == "sat"
@@ -236,7 +236,7 @@ def test_registers_are_refused(tmp_path):
 @pytest.mark.parametrize(
     "pattern, instead, shown_by_icarus_alone",
     [
-        (r"nan \? 4'h0 : ", "nan ? 4'hx : ", True),  # undefined, which Yosys may take for 0
+        (r"nan \? 4'h0 : ", "nan ? 4'hx : ", True),  # undefined: Yosys may read 0
         (r"_0_ \? 8'h00", "_0_ ? 8'hxx", True),
         (r"nan \? 4'h0 : ", "nan ? {4{x[40]}} : ", False),  # beyond the vector
         (
@@ -300,7 +300,7 @@ def test_mode_numbers_beyond_the_last_are_asked_too(tmp_path):
 
 
 def test_a_loop_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(icarus, "PATIENCE", 3)  # in which it goes round and round
+    monkeypatch.setattr(icarus, "PATIENCE", 3)  # it loops forever
     config = converter_config("e2m1", "ocp", block_size=4)
     text, count = re.subn(
         r"assign scale = (.*);", r"assign scale = \1 ^ { 7'h0, scale[0] & ~scale[0] };", verilog(config, NAME), count=1

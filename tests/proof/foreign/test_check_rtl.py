@@ -34,8 +34,8 @@ def names(check: Check) -> list[str]:
             ["ocp with scale_rule=bias_floor"],
             "every scale byte is 1 too large",
             (1, 1),
-        ),  # that of the bias
-        ("X", {"EMAX": 3}, [], "every scale byte is 1 too small", (1, 1)),  # that of no rule
+        ),  # emax is the bias
+        ("X", {"EMAX": 3}, [], "every scale byte is 1 too small", (1, 1)),  # emax of no rule
         (
             "SHORT_LABEL",
             {},
@@ -124,7 +124,7 @@ def test_only_byte_0_differs(check):
 
 
 def test_a_counterexample_for_each_cause(check):
-    """The block of zeros does not hide what else is wrong; the smallest of each cause is one block only of what is
+    """The block of zeros does not hide other faults; the smallest of each cause is one block only of what is
     wrong.
     """
     result = check("e2m1_block", PORTS, "SMALLEST", "FLUSH", "NAN_CODES")
@@ -140,7 +140,7 @@ def test_a_counterexample_for_each_cause(check):
 
 
 def test_the_nearest_rules_are_said_where_most_is_alike(check):
-    """Scale bytes that are all wrong are near to nothing; half up is nearest to ties to even in both."""
+    """No rule is near if all scale bytes are wrong; ties to even is nearest to half up for both."""
     result = check("e2m1_block", PORTS, "X", parameters={"EMAX": 4})
     normal = result.divergence
     assert min(one.words[Role.SCALE] for one in result.rules) == normal.blocks
@@ -153,11 +153,11 @@ def test_the_nearest_rules_are_said_where_most_is_alike(check):
 
 
 def test_a_result_that_depends_on_x(check):
-    """Whatever the simulator makes of it, it is no right design."""
+    """The design is not right, whichever value the simulator chooses."""
     result = check("e2m1_block", PORTS, "UNDEFINED")
     if any(row["differ"] for row in result.stimuli):
         assert result.status == "FAIL"
-    else:  # no simulator shows it
+    else:  # no simulator confirms it
         assert result.status == "UNKNOWN" and result.steps[-1].status == "FAIL"
         assert all("undefined" in remark for remark in result.remarks)
 
@@ -212,7 +212,7 @@ def test_the_format_is_a_rule_too(tmp_path):
 
 
 def test_the_counterexample_is_one_for_the_golden_model(check):
-    """Recounted: the shrunk block is converted otherwise under the rules that the design follows."""
+    """The design converts the shrunk block differently from the rules that it follows elsewhere."""
     result = check("e2m1_block", PORTS, "FLUSH")
     x = result.counterexample[None].view(np.float32)
     asked, followed = (quantize(x, numerics) for numerics in (CONFIG.numerics, result.matches[0].numerics))

@@ -1,4 +1,4 @@
-"""The language of port maps: what it means, and one sentence for everything that it cannot mean."""
+"""The language of port maps: its meaning, and one sentence for each error."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def resolved(asked: dict, given: dict[str, Port], rules=TWO):
 
 
 def drives(asked: dict, given: dict[str, Port]) -> dict[str, list]:
-    """What drives each input, x being named by its bits alone."""
+    """The driver of each input bit; a number is a bit of x."""
     return {
         name: [place if signal == "x" else signal for signal, place in bits]
         for name, bits in resolved(asked, given).inputs.items()

@@ -1,4 +1,4 @@
-"""`check_rtl` of designs of others under two levels of scales: orders are told apart by simulation, and what differs is
+"""`check_rtl` of designs of others for NVFP4: simulation distinguishes the orders, and what differs is
 explained. Converters of ours are proved behind any ports.
 """
 
@@ -24,7 +24,7 @@ endmodule
 
 @pytest.fixture(scope="module")
 def quantizer(tmp_path_factory):
-    """One in the order paper."""
+    """A converter in the order paper."""
     path = tmp_path_factory.mktemp("foreign") / "quantizer.v"
     path.write_text(verilog(nvfp4_config("nvfp4", "nvfp4_paper", source="bf16"), "inner") + FOREIGN)
     return path
@@ -36,7 +36,7 @@ def checked(path, profile, out, top="quantizer", ports=PORTS, **form):
 
 
 def test_the_order_that_it_has(quantizer, tmp_path):
-    """Nothing differs, it is said why nothing is proved, and no other profile is possible."""
+    """Nothing differs, a remark says why nothing is proved, and no other profile is possible."""
     check = checked(quantizer, "nvfp4_paper", tmp_path)
     assert check.status is Status.UNKNOWN and not check.first
     assert [candidate.names for candidate in check.matches] == [("nvfp4_paper",)]
@@ -84,7 +84,7 @@ def test_a_fault_is_explained(quantizer, tmp_path):
 
 @pytest.mark.slow
 def test_a_constant_that_the_design_makes_itself(quantizer, tmp_path):
-    """Of k and d one may be missing; then it is the design that has none."""
+    """One of k and d may be missing in the map if the design has no port for it."""
     one = tmp_path / "one.v"
     one.write_text(
         quantizer.read_text()
@@ -96,7 +96,7 @@ def test_a_constant_that_the_design_makes_itself(quantizer, tmp_path):
 
 
 def test_a_decoder(tmp_path):
-    """One of torchao's convention is not that of Transformer Engine, and is named."""
+    """A decoder with the convention of torchao differs from Transformer Engine, and is named."""
     path = tmp_path / "decoder.v"
     path.write_text(verilog(nvfp4_decoder_config("nvfp4", "nvfp4_ao", destination="bf16"), "decoder"))
     asked = nvfp4_decoder_config("nvfp4", "nvfp4_te", destination="bf16")

@@ -1,6 +1,5 @@
-"""The file that `emit` writes, unchanged, passes `prove --rtl`: nothing of our own is UNKNOWN, whatever a simulator is
-given after the proof.
-"""
+"""The unchanged file of `emit` passes `prove --rtl`, for every configuration: the simulation after the proof agrees
+too."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ SMALL = {"block_size": 4}
 def those_that_exist(
     op: str, subjects: Iterable[str], profiles: Iterable[str | None], *choices: dict[str, object]
 ) -> Iterator[HardwareConfig]:
-    """Configurations of all of these together, without those that are refused when they are made."""
+    """The valid configurations among all combinations."""
     for subject, profile, fields in product(subjects, profiles, choices):
         try:
             yield configuration(op, subject, profile, **fields)
@@ -33,7 +32,7 @@ def those_that_exist(
 
 
 def encoders() -> Iterator[HardwareConfig]:
-    """Every format under every profile; every source, micro-architecture, goal, and what a converter can have more."""
+    """Every format under every profile; every source, micro-architecture, goal, and more options."""
     yield from those_that_exist("encode", ELEMENTS, PROFILES, SMALL)
     goals = [{"target": target, "optimize": str(goal)} for target, goal in product(BEST, Goal)]
     yield from those_that_exist("encode", ["e4m3", "e2m1", "int8"], ["nvidia"], *({**SMALL, **goal} for goal in goals))
@@ -83,7 +82,7 @@ def nvfp4() -> Iterator[HardwareConfig]:
 
 WALKS = {"encode": encoders, "decode": decoders, "cast": casts, "nvfp4": nvfp4}
 FEWEST = {"encode": 125, "decode": 190, "cast": 200, "nvfp4": 40}
-"""How many there are at least, so that none is lost in silence."""
+"""The least number of configurations, so that none is lost in silence."""
 PARTS = 16
 QUICK = [
     configuration("encode", "e2m1", block_size=2, registered_after="scale"),
@@ -95,7 +94,7 @@ QUICK = [
 
 @pytest.fixture(autouse=True)
 def less_search(monkeypatch):
-    """Less time for blocks that take every branch."""
+    """Less time for the search of blocks that take every branch."""
     monkeypatch.setattr(branches, "SECONDS", 3)
 
 

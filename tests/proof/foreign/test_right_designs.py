@@ -18,7 +18,7 @@ SLOW = pytest.mark.slow
     [
         pytest.param("e2m1_block", PORTS, marks=SLOW),  # a port for each element
         pytest.param("e2m1_vector", FIELDS, marks=SLOW),  # fields apart, codes with ascending indices
-        ("e2m1_reversed", FIELDS | {"p": "codes"}),  # what Yosys reads with its other reader only
+        ("e2m1_reversed", FIELDS | {"p": "codes"}),  # only the reader slang of Yosys reads it
         ("e2m1_pipe", PIPE | {"latency": 2}),  # registers, with an enable and resets that are tied
         pytest.param("e2m1_pipe", PIPE | {"latency": 2, "clk": "clk@low"}, marks=SLOW),
     ],
@@ -52,7 +52,7 @@ def test_a_right_design_passes(check, top, asked):
     ],
 )
 def test_emitted_verilog_needs_no_map_and_is_recognised(tmp_path, fields, profile):
-    """Whatever it is checked against, its own profile is named."""
+    """Its own profile is named, also if it is checked against another."""
     path = emitted(tmp_path, **fields)
     result = check_rtl([path], "ours", converter_config("e4m3", profile, block_size=2), out=tmp_path, blocks=20_000)
     assert result.passed

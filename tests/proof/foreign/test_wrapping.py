@@ -1,4 +1,4 @@
-"""Modules around a converter: those that pass its ports on are seen through, and a fault in one is found."""
+"""Wrappers around a converter: right ones are proved, and a fault in one is found."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RENAMED |= {"o_valid": "ov", "o_ready": "rd"}
 
 
 def instance(config, module="core", **changed):
-    """An instance with the ports of a configuration, each connected to what is of its name, or to something else."""
+    """An instance whose ports are connected to the names of the pins, or to ``changed`` ones."""
     pins = ", ".join(f".{pin.name}({changed.get(pin.name, pin.name)})" for pin in config.pins)
     return f"{module} c({pins});"
 
@@ -37,7 +37,7 @@ def wrapper(config, body, name="wrapper"):
 
 
 def renamed(config):
-    """A wrapper with other names of ports, around one with ours."""
+    """A wrapper with other port names."""
     ports = ", ".join(f"{pin.direction} wire [{pin.width - 1}:0] {RENAMED[pin.name]}" for pin in config.pins)
     return f"module middle({ports});\n{instance(config, **RENAMED)}\nendmodule\n"
 
@@ -70,7 +70,7 @@ RIGHT = {
 @pytest.mark.parametrize(
     "what",
     [
-        name if name in list(RIGHT)[:2] else pytest.param(name, marks=pytest.mark.slow)  # all are looked at below
+        name if name in list(RIGHT)[:2] else pytest.param(name, marks=pytest.mark.slow)  # the next test takes all
         for name in RIGHT
     ],
 )
@@ -88,7 +88,7 @@ def test_valid_and_ready_in_a_wrapper(what, reader, tmp_path):
 
 
 def test_a_block_in_a_wrapper_is_proved_in_parts(tmp_path):
-    """As that without a wrapper is, in any order of its elements."""
+    """Like the block without a wrapper, in any order of its elements."""
     reverse = {
         name: f"{{{', '.join(f'{name}[{w * i + w - 1}:{w * i}]' for i in range(4))}}}"
         for name, w in (("x", 32), ("p", 8))
@@ -168,7 +168,7 @@ def test_the_parts_of_an_nvfp4_converter_in_a_wrapper(sentence, changed, reader,
             nvfp4_wiring(design.modules, "wrapper", NVFP4)
 
 
-@pytest.mark.slow  # its parts are found above, and the questions about them are those of the emitted file
+@pytest.mark.slow  # the parts are found above, and the questions about them are those about the emitted file
 def test_an_nvfp4_converter_in_a_wrapper_is_proved(tmp_path):
     proof = proved(NVFP4, tmp_path, instance(NVFP4, **LANES))
     assert proof.passed and proof.method == "composed", proof.remark
@@ -183,7 +183,7 @@ def test_what_is_no_wrapper_stays(reader, tmp_path):
 
 @pytest.mark.parametrize("reader", readers())
 def test_a_reset_that_data_drives_is_part_of_the_function(reader, tmp_path):
-    """Whatever its name is inside of a module: it is not the reset of the valid bits."""
+    """A register named like a valid bit, with a reset that data drives, is not a valid bit."""
     text = """
 module inner(input clk, rst, input [3:0] a, output [3:0] y); reg [3:0] valid_a_q; assign y = valid_a_q;
 always @(posedge clk) if (rst) valid_a_q <= 0; else valid_a_q <= a; endmodule

@@ -1,4 +1,4 @@
-"""Mutation: what becomes of planted faults is decided by real stimuli and the real solver."""
+"""Mutation: real stimuli and the real solver decide about planted faults."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def test_no_fault_survives(element, profile, tmp_path):
 
 
 def test_a_weak_regression_shows(tmp_path, monkeypatch):
-    """With zeros for stimuli faults survive, each with a block that the model converts otherwise."""
+    """Faults survive zeros as stimuli, each with a block that the model converts differently."""
     zeros = blocks_of(mutation.np.zeros((4, 4), "u4"))
 
     class Weak(EncodeSimulation):

@@ -1,4 +1,4 @@
-"""Mutation of converters under two levels of scales: how many faults their regression finds."""
+"""Mutation of converters to and from NVFP4: the number of faults that their regression finds."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from mxcast.proof.mutation import Fate, mutate
     ],
 )
 def test_the_regression_kills_most_faults(op, profile, fields, least, tmp_path, monkeypatch):
-    """Most of the others change no bit of a result, which costs a solver minutes: they are not judged here."""
+    """Most other mutants change no result, which costs a solver minutes to prove: they are left out."""
     monkeypatch.setattr(mutation, "_judged", lambda *arguments: (Fate.UNDECIDED, "not asked"))
     monkeypatch.setattr(mutation.Planted, "is_same", lambda *arguments: False)
     monkeypatch.setattr(mutation, "MORE_BLOCKS", 1)

@@ -1,4 +1,4 @@
-"""A pipeline is a pure delay, and what is none is refused in one sentence."""
+"""Pipelines are proved as pure delays; other designs are refused in one sentence."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ HEAD = "module top(input clk, input [3:0] a, b, output reg [3:0] y); reg [3:0] q
 
 
 def reduced(tmp_path: Path, body: str, latency: int):
-    """Once as each reader has it; they agree."""
+    """Both readers agree."""
     designs = [
         combinational(Design(f"{HEAD}{body} endmodule\n", "top", tmp_path / reader, reader), latency, settling=True)
         for reader in readers()

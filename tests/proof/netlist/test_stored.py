@@ -1,4 +1,4 @@
-"""Proofs of hardware whose blocks stand in its ports as a library stores them."""
+"""Proofs of hardware whose ports carry blocks in the layout of a library."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_layouts_are_proved(config, tmp_path):
 
 
 def test_a_wrong_order_is_refuted(tmp_path, monkeypatch):
-    """Of the hardware; and the counterexample is a block."""
+    """Exchanged codes in the hardware are refuted, with a block."""
     monkeypatch.setitem(stored.PACKINGS, Packing.HALVES, stored.PACKINGS[Packing.LOW_FIRST])
     proof = prove(converter_config("e2m1", layout="ggml"), out=tmp_path)
     assert not proof.passed and proof.counterexample, proof.remark

@@ -52,7 +52,7 @@ def test_the_specification_agrees_with_the_exact_definition(scalar, profile, fie
     corners = [0, 1, source.max_code, source.max_code - 1, source.magnitude_mask, source.magnitude_mask - 1]
     top = 1 << source.bits
     near = [int(one) for one in rng.integers(0, top, 60, np.uint64)]
-    if source.bits > 8:  # of few bits, so that ties and codes are among them
+    if source.bits > 8:  # with few bits, so that ties and codes are among them
         near += [
             int(one) << (source.man_bits - 5) for one in rng.integers(0, top >> (source.man_bits - 5), 150, np.uint64)
         ]
@@ -81,7 +81,7 @@ EVERY = [
     for source in ends
     if (scalar if key == "source" else source) in dict(one.by_destination)
 ]
-"""Every cast that a profile has, there and back."""
+"""Every cast of every profile, there and back."""
 OTHERS = [
     ("e4m3", {"source": "fp64"}),
     ("ue5m3", {"rounding": "rp", "overflow": "ieee"}),
@@ -115,7 +115,7 @@ def test_lanes_random_bits_and_registers(fields, tmp_path):
 
 
 def test_one_number_of_all_is_found(tmp_path):
-    """Another code for one number in 2^32, and what becomes of it."""
+    """Another code for one number in 2^32, and the verdict."""
     config, file = cast_config("e4m3"), tmp_path / "planted.v"
     file.write_text(
         "module planted(input [31:0] x, output [7:0] p); wire [7:0] q; right right(.x(x), .p(q));\n"
@@ -126,7 +126,7 @@ def test_one_number_of_all_is_found(tmp_path):
 
 
 def test_check_rtl_names_what_a_cast_follows(tmp_path):
-    """The profile gfloat, whose NaN is another one than that of ptx; and a right cast of the way back passes."""
+    """The profiles gfloat and ptx differ in NaN; and a right cast back passes."""
     config, file = cast_config("e4m3", "gfloat", source="bf16"), tmp_path / "theirs.v"
     file.write_text(verilog(config, "theirs"))
     check = check_rtl([file], "theirs", cast_config("e4m3", "ptx", source="bf16"), {}, out=tmp_path, blocks=1000)

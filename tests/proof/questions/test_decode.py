@@ -79,7 +79,7 @@ def test_random_bits_and_registers(fields, tmp_path):
 
 
 def test_registers_that_take_what_should_wait_are_refused(tmp_path):
-    """Every lane has an enable of its own, of which each must be that of all."""
+    """Every lane has an enable of its own; all must be equal."""
     config, file = decoder_config("e2m1", block_size=2, registered_after="read,output"), tmp_path / f"{NAME}.v"
     right = verilog(config, NAME)
     assert "assign y = ready | _0_;" in right
@@ -89,7 +89,7 @@ def test_registers_that_take_what_should_wait_are_refused(tmp_path):
 
 
 CHANGED = "e2m1", "ocp", 2
-"""A small decoder, behind which another module changes a result."""
+"""A small decoder, followed by a module that changes a result."""
 
 BUGS = {
     "under one byte only": "scale == 8'h7b & ^p[3:0]",
@@ -115,7 +115,7 @@ def test_a_planted_bug_is_refuted_with_a_block(bug, whole, tmp_path):
 
 
 def _changed(config, when: str) -> str:
-    """A right decoder, of which bit 0 is inverted when something holds."""
+    """A right decoder whose bit 0 is inverted under a condition."""
     inner = verilog(config, "right")
     return (
         f"module {NAME}(input [7:0] p, input [7:0] scale, output [63:0] y);\n  wire [63:0] z;\n"

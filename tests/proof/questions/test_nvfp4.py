@@ -60,7 +60,7 @@ PLANTED = {
         "zero times Inf is zero": ("element", r"4'hb :", "4'h0 :"),
     },
 }
-"""By order and by what is wrong, the lemma that refutes it, and how the emitted text is changed."""
+"""By order and bug, the lemma that refutes it, and the change of the emitted text."""
 
 IN_EVERY_FORM = ("maximum", "scale", "sixth", "quotient-first", "quotient-odd", "element")
 
@@ -73,11 +73,11 @@ OTHERS_IN_AO = {
     "NaN of the block without its sign": ("element", r"\{ nan_sign, 3'h4 \}", "4'h4"),
     "Inf is no factor": ("element", r"(assign is_infinite =) .*", r"\1 1'h0;"),
 }
-"""More of the order ao, each of a part that another one is planted in."""
+"""More bugs in the order ao, each in a part that already has one."""
 
 
 def failing(config, text, folder):
-    """The lemmas that do not hold of a text, as one reader has it."""
+    """The lemmas that fail for a text, as one reader reads it."""
     design, asked = Design(plain(text), "dut", folder), provable(config)
     return [
         question.name
@@ -88,7 +88,7 @@ def failing(config, text, folder):
 
 @pytest.mark.parametrize("order", ["te", "paper", "ao"])
 def test_the_specification_of_scales_is_the_exact_definition(order):
-    """It allows the scale of the definition, and no other one."""
+    """It allows only the scale of the definition."""
     rules, rng = nvfp4_encoding("nvfp4", f"nvfp4_{order}"), np.random.default_rng(3)
     s = ProvableNvfp4().specification(rules)
     definitions, is_scale = s.scale("b", "k", "scale")
@@ -123,7 +123,7 @@ def test_the_specification_of_quotients_without_a_divisor(k):
 
 
 def test_limits_are_those_of_two_roundings():
-    """At a limit and beside it, for exact numbers of 48 bits."""
+    """At a limit and next to it, for exact numbers of 48 bits."""
     for code, boundary in enumerate(BOUNDARIES, 1):
         for step in (-1, 0, 1):
             number = boundary.limit + step * boundary.value / 2**60
@@ -134,7 +134,7 @@ def test_limits_are_those_of_two_roundings():
 EXTREME = [value_of(decode(code, FP32)) for start in (0, 0x80000, 0x7F7FFFF0) for code in range(start, start + 16)] + [
     value_of(decode(0x7F800000, FP32))
 ]
-"""The largest magnitudes at which constants of a tensor are extreme, and those beside them."""
+"""The largest magnitudes with extreme constants of a tensor, and their neighbours."""
 
 
 @pytest.mark.parametrize("order", ["te", "paper"])
@@ -145,7 +145,7 @@ def test_constants_are_within_what_lemmas_assume(order):
 
 
 def test_constants_of_quotients_are_what_lemmas_assume():
-    """d is zero only where k is Inf, NaN only where k is, and otherwise not below the smallest."""
+    """d is zero only if k is Inf, NaN only if k is NaN, and otherwise at least the smallest."""
     for a in [*EXTREME, Special.NAN]:
         k, d = (getattr(tensor_constants(a, nvfp4_encoding("nvfp4", "nvfp4_ao")), name) for name in "kd")
         assert d in (Special.INF, Special.NAN) or (d == 0 and k is Special.INF) or d >= SMALLEST_QUOTIENT_D
@@ -154,7 +154,7 @@ def test_constants_of_quotients_are_what_lemmas_assume():
 
 @pytest.mark.parametrize("order", ["te", "paper", "ao"])
 def test_simulated_constants_are_within_what_lemmas_assume(order):
-    """No simulated block is outside of the domain of the proof."""
+    """Every simulated block is in the domain of the proof."""
     rules = nvfp4_encoding("nvfp4", f"nvfp4_{order}")
     know, roles = of(rules), (Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT)
     parts = [part for _, some in know.swept(2000, 0, False) for part in some]
@@ -198,7 +198,7 @@ def test_nan_is_refuted(tmp_path):
 
 @pytest.mark.slow
 def test_the_other_order_is_refuted_with_a_block(tmp_path):
-    """A sixth of the largest magnitude times k, where it should be the largest magnitude times k."""
+    """A sixth of the largest magnitude times k, instead of the largest magnitude times k."""
     config, file = nvfp4_config("nvfp4", source="bf16"), tmp_path / "other.v"
     file.write_text(verilog(nvfp4_config("nvfp4", "nvfp4_paper", source="bf16"), "other"))
     proof = prove(config, rtl=file)
@@ -248,7 +248,8 @@ def test_elements_under_random_bits_are_proved_and_a_lost_carry_is_refuted(sourc
 
 
 def answer_of_element(config, text, folder):
-    """Of the lemma about a lane that multiplies: for any function in place of the multiplication, and for that."""
+    """The answer to the lemma about a lane that multiplies: for any function in place of the multiplication, then for
+    the multiplication."""
     design, s = Design(plain(text), "dut", folder), ProvableNvfp4().specification(config.numerics)
     lanes = [part.named("lane") for part in design.parts(Cut("dut_lane"))]
     (question,) = (question for question in of_products(lanes, s) if question.name == "element")
@@ -258,7 +259,7 @@ def answer_of_element(config, text, folder):
 
 @pytest.mark.slow
 def test_a_bug_inside_comes_with_a_block(tmp_path):
-    """A lemma about wires has no block to show; a simulation finds one."""
+    """A lemma about wires has no block; a simulation finds one."""
     config, file = nvfp4_config("nvfp4", source="bf16"), tmp_path / "planted.v"
     _, pattern, planted = PLANTED["te"]["a threshold is one place up"]
     file.write_text(re.sub(pattern, planted, verilog(config, "planted")))

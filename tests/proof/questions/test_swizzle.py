@@ -1,4 +1,4 @@
-"""The proof of the hardware that finds scales in tiles, and mistakes that it must find."""
+"""The proof of the address generators for tiles, and mistakes that it must refute."""
 
 import pytest
 from amaranth.hdl import Cat
@@ -53,7 +53,7 @@ def test_a_division_that_takes_nothing_away_is_refuted(tmp_path, monkeypatch):
 
 
 def test_one_wrong_step_of_the_division_is_refuted(tmp_path, monkeypatch):
-    """Not the first one, so that each is asked about by itself."""
+    """The step after the first, so that each step is asked about by itself."""
     right, steps = swizzle.Mux, iter(range(swizzle.TILES_DOWN))
     monkeypatch.setattr(
         swizzle, "Mux", lambda taken, less, left: left if next(steps) == 5 else right(taken, less, left)

@@ -1,4 +1,4 @@
-"""A text that one reader alone can read is simulated more, and the verdict counts the blocks."""
+"""A text that only one reader reads is simulated more, and the verdict counts the blocks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ module top(input [63:0] x, output [7:0] scale, p);
   core c(.x(x), .scale(scale), .p(n));
 endmodule
 """
-"""read_verilog has no vectors of the type uwire."""
+"""read_verilog does not read vectors of the type uwire."""
 KINDS = "corner, boundary, distance, random, single bits, sweep"
 
 
@@ -92,7 +92,7 @@ def test_what_icarus_could_not_do_is_said(monkeypatch):
 
 @pytest.mark.parametrize("simulator", ["Verilator", pytest.param("Icarus", marks=pytest.mark.slow)])
 def test_a_difference_is_no_pass(simulator, alone, monkeypatch):
-    """One that only a block of the second leg shows: a model stands in for a wrong tool."""
+    """Only a block of the second leg shows the difference: a model stands in for a wrong tool."""
     if simulator == "Icarus" and not has_icarus():
         pytest.skip("Icarus is not installed")
     name = {"Verilator": "_on_verilator", "Icarus": "_on_icarus"}[simulator]
@@ -102,7 +102,7 @@ def test_a_difference_is_no_pass(simulator, alone, monkeypatch):
     def wrong(config, mode, blocks, *others):
         calls.append(blocks)
         found = right(config, mode, blocks, *others)
-        if len(calls) < 4:  # the first is of the usual simulation
+        if len(calls) < 4:  # the first call is the usual simulation
             return found
         block = blocks.rows(slice(1))
         other = Counterexample(block=block, mode=mode, report="planted", vectors=alone, simulator=simulator)

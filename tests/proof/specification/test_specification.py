@@ -1,4 +1,4 @@
-"""The specification says what `models.exact.encode` does: it is evaluated on points where the answer is known.
+"""The specification agrees with `models.exact.encode` on points whose answer is known.
 
 Neither is written with the other in mind: one compares fractions, the other is SMT-LIB.
 """

@@ -1,4 +1,4 @@
-"""Wrong designs that once passed, or that a reader tried: each has its right verdict, beside a right design that
+"""Wrong designs that once passed, or that a reader tried: each gets the right verdict, as does a right design that
 passes.
 """
 
@@ -56,7 +56,7 @@ WRITES = "function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
 @pytest.mark.parametrize(
     "verdict, remark, body, more",
     [
-        # indices of inner dimensions: beyond them, and within
+        # indices of inner dimensions: out of range, and in range
         (
             FAIL,
             "",
@@ -74,7 +74,7 @@ WRITES = "function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
         (PASS, "", "wire [1:0][3:0] q = p0; wire [1:0] j = 2'd3; assign p = {p0[7:4], q[0][j], q[0][2:0]};", ""),
         # <= in combinational blocks
         (UNKNOWN, "writes y with <=", REG.format(body="always @* begin y <= rare ? bad : p0; y = p0; end"), ""),
-        # attributes that Yosys obeys
+        # attributes that Yosys follows
         (
             UNKNOWN,
             "has no driver",
@@ -102,7 +102,7 @@ WRITES = "function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
             "",
         ),
         (PASS, "", "assign p = x[3:0] ==? 4'b1x0x ? p0 : p0;", ""),
-        # what a tool's macro hides
+        # text that the macro of a tool hides
         (FAIL, "", "`ifdef VERILATOR\nassign p = p0;\n`else\nassign p = rare ? bad : p0;\n`endif", ""),
         (FAIL, "", "`ifndef YOSYS\nassign p = rare ? bad : p0;\n`else\nassign p = p0;\n`endif", ""),
         (FAIL, "", "`ifdef verilator\nassign p = p0;\n`else\nassign p = rare ? bad : p0;\n`endif", ""),
@@ -114,7 +114,7 @@ WRITES = "function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
             "",
         ),
         (PASS, "", "`ifdef SYNTHESIS\nassign p = p0;\n`else\nassign p = p0 | 8'd0;\n`endif", ""),
-        # latches that are always open, and not
+        # latches that are always open, and others
         (PASS, "", REG.format(body="always @* begin if (rare) y = p0; if (!rare) y = p0; end"), ""),
         (FAIL, "", REG.format(body="always @* begin if (!rare) y = p0; end"), ""),
         (
@@ -122,7 +122,7 @@ WRITES = "function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
             "has a latch",
             "reg y; always @* if (!rare) y = p0[4]; assign p = {p0[7:5], y, p0[3:0]};",
             "",
-        ),  # which is 0 then, and as it starts
+        ),  # it is 0 then, and at the start
         # loops, cells without arithmetic in SMT-LIB, black boxes
         (UNKNOWN, "logic loop", "wire [7:0] y = (y & 8'h0) | p0; assign p = y;", ""),
         (
@@ -137,7 +137,7 @@ WRITES = "function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
             "wire [7:0] y; box b(.i(p0), .o(y)); assign p = y;",
             "module box(input [7:0] i, output [7:0] o); endmodule",
         ),
-        # processes that a simulator starts, or ends, otherwise
+        # processes that a simulator starts or ends at other times
         (
             FAIL,
             "",
@@ -166,7 +166,7 @@ WRITES = "function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
         # nets and gates with strengths
         (PASS, "", "wire y; and g(y, p0[0], 1'b1); assign p = {p0[7:1], y};", ""),
         # names across modules
-        # what is written by a part of an expression, which need not be evaluated
+        # writes in parts of expressions, which tools need not evaluate
         (
             UNKNOWN,
             "part of an expression writes something",
@@ -190,7 +190,7 @@ WRITES = "function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
         # levels of their own
         (PASS, "", "wire s = x[3:0] inside {4'b1zz0}; assign p = s ? p0 : p0;", ""),
         (PASS, "", REG.format(body="always @* casez (x[3:0]) 4'bz1??: y = p0; default: y = p0; endcase"), ""),
-        # macros that Verilator and slang define besides
+        # more macros that Verilator and slang define
         (FAIL, "", "`ifdef SV_COV_START\nassign p = p0;\n`else\nassign p = rare ? bad : p0;\n`endif", ""),
         (FAIL, "", "`ifdef __slang_major__\nassign p = rare ? bad : p0;\n`else\nassign p = p0;\n`endif", ""),
         (
@@ -201,7 +201,7 @@ WRITES = "function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
             "assign p = p0;\n`endif",
             "",
         ),
-        # what tasks read, and which initial block is the last
+        # reads by tasks, and the order of initial blocks
         (ANY, "a task reads p0", "logic [7:0] y; task t; y = p0; endtask always_comb t; assign p = y;", ""),
         # one simulator is wrong: a write beyond the vector changes nothing
         (
@@ -336,7 +336,7 @@ def test_a_converter_without_registers(verdict, remark, body, more, tmp_path):
     ids=lambda value: value[:60],
 )
 def test_what_the_gate_objects_to(remark, body, more, tmp_path):
-    """What an objection makes of the verdict is shown above."""
+    """Only the objection; the tests above show the verdict."""
     text = written(tmp_path, body, more)
     found = [str(one) for reading in readings([text]) for one in objections(elaborated(reading.text, "base"))]
     assert any(remark in one for one in found), found
@@ -425,7 +425,7 @@ def test_an_unchanged_pipeline_passes(tmp_path):
 
 @pytest.mark.parametrize("chain", [1, 5, 200])
 def test_registers_that_constants_feed_are_refused(chain, tmp_path):
-    """Before so many moves the design is another one."""
+    """The design differs until this number of steps."""
     registers = "".join(f" k{number} <= {f'k{number - 1}' if number else 1};" for number in range(chain))
     evil = (
         f"  reg {', '.join(f'k{number}' for number in range(chain))}; always @(posedge clk) if (i_ready) "
@@ -437,7 +437,7 @@ def test_registers_that_constants_feed_are_refused(chain, tmp_path):
     )
     assert (
         proof.status is (UNKNOWN if chain == 1 else FAIL) and "only a constant feeds" in proof.remark
-    )  # a long one shows
+    )  # a long chain shows
 
 
 D = """
@@ -530,7 +530,7 @@ def test_the_error_is_that_of_the_reader_that_was_meant(text, sentence, tmp_path
 
 
 def test_a_fault_of_one_simulator_is_not_one_of_the_design(tmp_path):
-    """A write beyond a vector changes nothing, on Icarus and as both readers have it."""
+    """A write out of range changes nothing, on Icarus and for both readers."""
     if shutil.which("iverilog") is None:
         pytest.skip("Icarus is not installed")
     body = "reg [7:0] m; wire [3:0] i = x[3] ? 4'd8 : 4'd9; always @* begin m = p0; m[i] = 1'b1; end assign p = m;"
@@ -544,7 +544,7 @@ def test_a_fault_of_one_simulator_is_not_one_of_the_design(tmp_path):
 
 
 def test_a_right_design_that_icarus_reads_otherwise_and_one_reader_alone(tmp_path):
-    """A parameter without a type has that of its value: four bits. Icarus gives it more; slang cannot read the loop."""
+    """A parameter without a type has the four bits of its value, but more on Icarus; slang cannot read the loop."""
     if shutil.which("iverilog") is None:
         pytest.skip("Icarus is not installed")
     body = (
@@ -579,7 +579,7 @@ def test_a_reader_that_fails_names_the_file_of_the_user(tmp_path):
 
 SIGNED = "typedef logic signed [3:0] t; wire [7:0] d = 8'(t'(x[3:0])); "
 REPEATED = "reg [7:0] y; always @* begin y = 0; repeat (3) y = y + x[0]; end "
-"""What slang does not read."""
+"""Text that slang does not read."""
 
 
 @pytest.mark.parametrize(
@@ -647,7 +647,7 @@ def test_what_one_tool_misreads(verdict, remark, body, tmp_path):
 
 
 def test_recursion_on_data_ends(tmp_path):
-    """read_verilog would go on, and take more and more memory."""
+    """read_verilog would not end, and take more and more memory."""
     with pytest.raises(DesignError, match="slang cannot read it: it crashed"):
         proved(
             tmp_path,
@@ -665,7 +665,7 @@ def test_a_file_without_verilog_is_a_sentence(tmp_path):
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus is optional: apt-get install iverilog")
 @pytest.mark.parametrize("condition, verdict", [("(s ^ s) == 0", UNKNOWN), ("1'b1", PASS)])
 def test_x_in_a_condition_of_a_design_with_registers(condition, verdict, tmp_path):
-    """A netlist folds s ^ s to 0, and a simulator takes the ``else`` where s is x, which an index may be."""
+    """A netlist folds s ^ s to 0, but a simulator takes the ``else`` if s is x, as an index may be."""
     (tmp_path / "base.v").write_text(
         f"{CORE} module base(input clk, input [63:0] x, output reg [7:0] scale, output reg [7:0] p);\n"
         "wire [7:0] p0, s0; core core(.x(x), .scale(s0), .p(p0)); wire s = p0[s0[3:0]];\n"

@@ -1,4 +1,4 @@
-"""Blocks that take every branch: they are found, and show what random blocks do not."""
+"""Blocks that take every branch are found, and show faults that random blocks do not show."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RARE = "wire rare = x[63:40] == 24'hCAFEBA;"
 NONE = Transactions({Role.NUMBERS: np.zeros((0, 2), np.uint32)})
 CONVERTER = verilog(CONFIG, "core")
 GATES = " & ".join(f"{'' if 0xCAFEBA >> bit & 1 else '~'}x[{bit + 40}]" for bit in range(24))
-"""The same as `RARE`, of gates."""
+"""The condition of `RARE` as gates."""
 ASKERS = ("mxcast.proof.solve.prove", "mxcast.proof.foreign.check_rtl")
 """Modules that look for objections and branches."""
 
@@ -46,7 +46,7 @@ def whole(blocks: np.ndarray) -> np.ndarray:
     [
         "assign p = rare ? x[7:0] : x[15:8];",
         "assign p = x[7:0] ^ {7'd0, rare};",  # no multiplexer, but a comparison
-        f"assign p = x[7:0] ^ {{7'd0, {GATES}}};",  # nor that
+        f"assign p = x[7:0] ^ {{7'd0, {GATES}}};",  # only gates
         "reg [7:0] y; assign p = y; always @* case (x[63:40]) 24'hCAFEBA: y = 1; 24'h123456: y = 2; default: y = 3; "
         "endcase",
         "reg [7:0] y; assign p = y; always @* if (x[63]) begin if (x[62:40] == 23'h4AFEBA && x[0]) y = 1; else y = 2; "
@@ -61,7 +61,7 @@ def test_a_rare_condition_is_met(body, tmp_path):
 
 @pytest.mark.parametrize("sign", ["+", "-"])
 def test_a_rare_carry_or_borrow_is_met(sign, tmp_path):
-    """It is a bit among others: no choice, no comparison, and no gate of one bit."""
+    """The carry is one bit of a sum: there is no choice, no comparison, and no gate of one bit."""
     body = f"wire [39:0] sum = {{8'd0, x[39:8]}} {sign} 40'd3; assign p = x[7:0] ^ sum[39:32]; assign scale = 0;"
     number = whole(blocks_of(body, tmp_path)) >> np.uint64(8) & np.uint64(0xFFFF_FFFF)
     is_met = number > 0xFFFF_FFFC if sign == "+" else number < 3
@@ -85,14 +85,14 @@ def test_the_time_is_limited(tmp_path, monkeypatch):
     assert blocks_of(f"{RARE} assign p = rare ? 1 : 2; assign scale = 0;", tmp_path).shape == (0, 2)
 
 
-# ---- what the gate objects to, as if nobody had thought of it: tools disagree under a rare condition
+# ---- without the gate: tools disagree under a rare condition
 
 TOOLS_DISAGREE = {
     "Verilator": "r = p0; j = 3'd0; if (rare) {j, r[j]} = {3'd1, p0[0]};",  # which index is meant?
     "Icarus": "r = p0; j = 3'd0; if (rare) {r[j], j} = {p0[0], 3'd1};",
 }
 FILLER = "logic [7:0] w, q; always_comb foreach (w[m]) q[m] = w[m]; assign w = p0;"
-"""What keeps read_verilog, which would see it, from reading the text."""
+"""Text that read_verilog, which would notice the ambiguity, cannot read."""
 
 
 @pytest.fixture(params=TOOLS_DISAGREE)
@@ -125,6 +125,6 @@ def test_what_tools_read_differently_under_a_rare_condition(ambiguous, question,
     simulator, path = ambiguous
     status, remark = question(path)
     assert status is Status.UNKNOWN and f"{simulator} converts a block otherwise" in remark
-    for module in ASKERS:  # without these blocks nobody sees it
+    for module in ASKERS:  # without these blocks nothing shows it
         monkeypatch.setattr(importlib.import_module(module), "branch_blocks", lambda *_: NONE)
     assert question(path)[0] is Status.PASS

@@ -1,4 +1,4 @@
-"""Edges that only a simulator sees, each beside a clock or a reset that has no others than its input."""
+"""Edges that only a simulator sees; each text comes with a right one that has only edges of inputs."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ BLOCK = "a block writes c, perhaps more than once"
         (LATE, f"wire c; late l(clk, c); {TAKEN}"),
         (LATE, "wire #1 c = clk; taken t(c, q, p);"),
         (None, "wire [7:0] #1 t = q; always @(posedge clk) p <= #1 t;"),
-        # two changes of one moment, one after the other
+        # two simultaneous changes that arrive one after the other
         (TWO_WAYS, f"wire a, b; assign a = x[0]; buf (b, x[0]); wire c = clk & ~(a ^ b); {TAKEN}"),
         (TWO_WAYS, f"wire n = ~clk; wire k = ~(clk | n); wire c = clk | k; {TAKEN}"),
         (TWO_WAYS, f"function f(input a, b); f = a; endfunction wire c = f(clk, x[0]); {TAKEN}"),
         (TWO_WAYS, f"wire a = x[0]; wire r = a & ~x[0]; {CLEARED}"),
         (TWO_WAYS, f"wire r = rst | (x[0] & ~x[0]); {CLEARED}"),
         (TWO_WAYS, f"wire [2:0] v; assign v[0] = clk, v[1] = x[0]; buf (v[2], x[0]); wire c = ^v; {TAKEN}"),
-        # two writes of one moment
+        # two writes at one time
         (BLOCK, f"reg c, k; always @* begin c = 1'b0; k = x[0]; c = clk; end {TAKEN}"),
         (BLOCK, f"reg c; always @(posedge clk, negedge clk) c <= clk; {TAKEN}"),
         ("is part of a loop", f"wire c = c | clk; {TAKEN}"),
@@ -67,7 +67,7 @@ BLOCK = "a block writes c, perhaps more than once"
     ],
 )
 def test_edges(reason, body):
-    """``reason`` is part of one objection, None where there is none."""
+    """``reason`` is part of the only objection, or None if the text is right."""
     found = [objection.reason for objection in objections(elaborated(plain(DESIGN.format(body)), "d"))]
     assert not found if reason is None else any(reason in text for text in found), found
 

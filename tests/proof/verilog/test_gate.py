@@ -1,4 +1,4 @@
-"""The gate has nothing against what the generator writes; what it does object to is in `test_attacks`."""
+"""The gate accepts emitted files; `test_objections` and `test_attacks` show its objections."""
 
 from __future__ import annotations
 

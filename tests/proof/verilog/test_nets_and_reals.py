@@ -1,4 +1,4 @@
-"""Nets that are no wires, specify blocks, specparams and real constants: accepted where they cannot matter, and refused
+"""Nets other than wires, specify blocks, specparams and real constants: accepted if they cannot matter, and refused
 in a sentence elsewhere.
 """
 
@@ -38,7 +38,7 @@ NET = "n is a net {0}, which few tools read alike"
         *((NET.format(kind), f"{kind} [7:0] n; assign n = q; assign p = n;") for kind in ("triand", "trior")),
         *((NET.format(kind), f"{kind} n; assign p = n ? q : q;") for kind in ("supply0", "supply1")),
         *((None, f"{kind} [7:0] n; assign n = q; assign p = n;") for kind in ("tri", "uwire")),
-        # time means nothing, but a check may write what it noticed
+        # time does not matter, but a check may write a notifier
         (None, f"assign p = q; {PATHS}"),
         (None, "reg n; assign p = q; specify $hold(posedge x[0], x[1], 1, n); endspecify"),
         (
@@ -52,7 +52,7 @@ NET = "n is a net {0}, which few tools read alike"
         ),
         (None, "specparam D = 3; assign #D p = q;"),
         ("D is a specparam, which a file of delays can change", "specparam D = 0; assign p = D ? bad : q;"),
-        # finite numbers that all tools compute alike
+        # finite numbers on which all tools agree
         (None, "assign p = 1.5 > 1.0 ? q : bad;"),
         (None, "localparam real R = 0.1 + 0.2; assign p = R == 0.3 ? bad : q;"),
         (None, "parameter real R = 0.5; reg [7:0] y; always @* if (!(R >= 1)) y = q; else y = bad; assign p = y;"),
@@ -80,7 +80,7 @@ def test_a_design_with_paths_and_reals(status, choice, tmp_path):
 
 @pytest.mark.parametrize("kind", ["tri1", "trireg"])
 def test_the_sentence_is_ours(kind, tmp_path):
-    """Where no reader can read a net, as slang ends with an assertion then."""
+    """A net that no reader can read: slang ends with an assertion."""
     file = tmp_path / "top.v"
     file.write_text(CORE + TOP.format(f"{kind} [7:0] n; assign n = q; assign p = n;"))
     with pytest.raises(DesignError, match=rf"top.v:\d+: n is a net {kind}, which few tools read alike: make it a wire"):

@@ -1,4 +1,4 @@
-"""The text that is proved: preprocessed for each tool, and without what some tools obey."""
+"""The text that is proved: preprocessed for each tool, and without words that only some tools follow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MODULE = "module t(input a, output b);\n{}\nendmodule\n"
     ],
 )
 def test_what_is_left(text, expected):
-    """Attributes, comments and promises go; strings and escaped names stay; nothing changes its line."""
+    """Attributes, comments and promises are removed. Strings and escaped names stay, and so do all lines."""
     left = plain(MODULE.format(text))
     assert left.split() == MODULE.format(expected).split() and left.count("\n") == MODULE.format(text).count("\n")
 
@@ -36,7 +36,7 @@ def test_what_is_left(text, expected):
         ("`ifdef VERILATOR\nassign b = a;\n`endif", [], ["VERILATOR defined", "VERILATOR not defined"]),
         ("`ifdef VERILATOR\nassign b = a;\n`endif", ["VERILATOR"], [""]),
         ("`ifdef VERILATOR\n // nothing but a comment\n`endif", [], [""]),
-        ("`ifdef OTHER\nassign b = a;\n`endif", [], [""]),  # nobody's macro but -D's
+        ("`ifdef OTHER\nassign b = a;\n`endif", [], [""]),  # only -D defines this macro
         (
             "`ifndef SYNTHESIS\n`ifdef YOSYS\nassign b = a;\n`endif\n`endif",
             [],  # the inner one shows in one reading of the outer
@@ -59,7 +59,7 @@ def test_readings(body, define, macros, tmp_path):
 
 
 def test_what_stands_between_conditions_of_two_tools_in_an_included_file(tmp_path):
-    """Neither macro by itself changes the text that is usual: Yosys, which is not Verilator, reads another one."""
+    """Neither macro by itself changes the usual text, but Yosys, which is not Verilator, reads another text."""
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "inner.svh").write_text("`ifdef YOSYS\n`ifndef VERILATOR\nassign b = !a;\n`endif\n`endif")
     (tmp_path / "outer.svh").write_text('`include "inner.svh"')
@@ -71,16 +71,16 @@ def test_what_stands_between_conditions_of_two_tools_in_an_included_file(tmp_pat
 @pytest.mark.parametrize(
     "body",
     [
-        # strings, and names, in which there is what makes no difference elsewhere
+        # strings and names that contain text without effect elsewhere
         'localparam [55:0] S = "`line "; `ifdef SYNTHESIS assign b = a; `else assign b = !a; `endif',
         "wire \\`line ; `ifdef YOSYS assign b = a; `else assign b = !a; `endif",
         'localparam [31:0] S = `ifdef SYNTHESIS "A B" `else "A  B" `endif ; assign b = S[31];',
-        # macros whose names macros make, and that matter together
+        # macros whose names other macros build, and that matter together
         "`define CAT(a,b) a``b\nassign b = `ifdef `CAT(YO,SYS) `ifdef `CAT(FOR,MAL) ! `endif `endif a;",
         "`define CAT(a,b) a``b\nassign b = `ifdef `CAT(YO,SYS) `ifndef `CAT(SYNTH,ESIS) `ifdef `CAT(V,CS) ! `endif "
         "`endif `endif a;",
         "assign b = `ifdef COCOTB_SIM ! `endif a;",
-        # those of the standard, on another simulator than Verilator
+        # macros of the standard, on simulators other than Verilator
         "assign b = `ifndef VERILATOR `ifdef SV_COV_START ! `endif `endif a;",
         "assign b = `ifdef VERILATOR a `elsif SYSTEMVERILOG !a `else a `endif ;",
     ],
@@ -116,7 +116,7 @@ def test_preprocessors_agree(body, tmp_path):
         (b'`include "inner.vh"\nassign b = a;', "inner.vh has a carriage return within a line"),
         (b"if (1) begin : \\k\x0b/*c\n assign b = a; end else begin : \\l\x0b*/ \n end", r"the character '\\x0b'"),
         (b"assign b = \x0c a;", r"the character '\\x0c'"),
-        # what Verilator's preprocessor leaves out
+        # text that the preprocessor of Verilator drops
         (
             b"assign b = a;\0 assign b = !a;",
             r"t.sv has the character '\\x00' in line 2, which ends the file for some tools",
@@ -168,7 +168,7 @@ def test_what_is_in_no_text_of_verilog(tmp_path):
     ],
 )
 def test_what_runs_other_programs_is_refused(body, found, tmp_path):
-    """Before a simulator would run it."""
+    """The command is refused before a simulator would run it."""
     file = tmp_path / "t.sv"
     file.write_text(MODULE.replace("{}", body))
     with pytest.raises(ValueError, match=re.escape(f"the design has {found}, which runs other programs")):

@@ -79,7 +79,7 @@ TABLE = "reg [3:0] table_ [{range}]; integer k; initial for (k = 0; k < 10; k = 
 @pytest.mark.parametrize(
     "wrong, right",
     [
-        # where Verilog gives x, a simulator something, and SMT-LIB something else; and the same where it cannot happen
+        # x in Verilog, but a value in a simulator, and another one in SMT-LIB; and conditions that cannot happen
         (
             "wire [7:0] d = rare ? 8'd0 : 8'd1; wire [7:0] y = 8'd5 / d; wire evil = rare & (y != 8'hFF);",
             "wire [7:0] d = rare ? 8'd2 : 8'd1; wire [7:0] y = 8'd5 / d; wire evil = rare & (y != 8'h02);",
@@ -113,7 +113,7 @@ def test_what_verilog_leaves_undefined_may_be_anything(wrong, right, tmp_path):
 
 
 def asked(path: Path, latency: int = 0) -> str:
-    """Whether ``evil`` can be 1, as the readers have it, who agree; nothing is simulated."""
+    """Whether ``evil`` can be 1 for the readers, which agree; nothing is simulated."""
     found = set()
     for reader in readers():
         design = Design(plain(path.read_text()), "trap", path.parent / reader, reader)
@@ -128,13 +128,13 @@ def asked(path: Path, latency: int = 0) -> str:
 @pytest.mark.parametrize(
     "body",
     [
-        "reg k; always @(posedge clk) k <= k; wire evil = k;",  # it holds what nobody wrote
+        "reg k; always @(posedge clk) k <= k; wire evil = k;",  # it holds an unwritten value
         "reg k = 0; always @(posedge clk) k <= k; wire evil = k;",
-        "reg k; always @(posedge clk) if (rst) k <= 1; wire evil = k;",  # what a reset wrote
+        "reg k; always @(posedge clk) if (rst) k <= 1; wire evil = k;",  # it holds the value of a reset
         "reg k; always @(posedge clk or posedge rst) if (rst) k <= 1; else k <= k; wire evil = k;",
         "reg k = 0; always @(posedge clk) if (rst) k <= 1; wire evil = k;",
         "reg k; always @* if (rst) k = 1; wire evil = k;",
-        # what an edge wrote, long ago
+        # it holds the value of an edge, long ago
         "reg k, l; always @(posedge clk) begin l <= 1; if (!l) k <= 1; end wire evil = k;",
         "reg k; always @(posedge 1'b0) k <= 1; wire evil = k;",
     ],
@@ -213,7 +213,7 @@ def test_a_name_that_would_end_in_a_question_is_refused(tmp_path):
 
 
 def test_a_design_that_contradicts_itself_is_no_proof(tmp_path):
-    """Whatever an assertion among the functions of a design may come from."""
+    """An assertion among the functions of a design, of any origin."""
     design = Design(file(tmp_path, "wire evil = rare;").read_text(), "trap", tmp_path)
     design.parts = lambda *cuts: [Part(p.name, p.text + "(assert false)\n") for p in Design.parts(design, *cuts)]
     answers = {q.name: (q.expected, solve(q.text, q.names).result) for q in monolithic(CONFIG, design)}
@@ -225,7 +225,7 @@ LANE = """  parameterised #(.WIDTH(32), .KIND("any")) {cell} ("""
 
 @pytest.mark.parametrize("netlist", [None, "ecp5"])
 def test_parameters_and_spaces(netlist, tmp_path):
-    """A module whose name Yosys makes of its parameters, in a folder and a file of long names, and not in UTF-8."""
+    """A module whose name Yosys builds from its parameters, in a folder and a file with long names, not in UTF-8."""
     (tmp_path / "a folder").mkdir()
     text = INNER.replace("module inner_element_quantizer(", "module parameterised #(parameter WIDTH = 1, KIND = 0)(")
     for lane in range(2):
@@ -261,7 +261,7 @@ def test_an_include_folder_that_is_none(tmp_path):
 @pytest.mark.parametrize(
     "ask, body, right",
     [
-        (proved, "wire evil = 1'b0; always @* assert (x[7:0] != 8'h55);", True),  # what they say is not asked
+        (proved, "wire evil = 1'b0; always @* assert (x[7:0] != 8'h55);", True),  # assertions are not asked
         (
             checked,
             "reg evil; always @* unique case (1'b1) x[0]: evil = 1'b0; x[1]: evil = 1'b0; default: evil = 1'b0; "
@@ -289,7 +289,7 @@ def test_a_design_that_stops_the_simulation_is_an_error(tmp_path):
     [
         ("reg r; always @(x[62:0]) r = q[7]; wire evil = r ^ q[7];", "verilator"),  # a list that misses a bit
         ("reg [7:0] t, u; always @* begin u = t; t = q; end wire evil = u[7] ^ q[7];", "icarus"),  # of the block before
-        ("reg evil; always @* evil = 1'b0;", "icarus"),  # nothing ever starts it
+        ("reg evil; always @* evil = 1'b0;", "icarus"),  # nothing starts it
     ],
 )
 def test_an_always_block_runs_when_its_list_says_so(body, tool, tmp_path):
