@@ -175,7 +175,7 @@ def rendered(page: str, record: dict) -> str:
         f"layout and profile and one of pairs, {wrong or 'none'} "
         f"{'has' if wrong <= 1 else 'have'} a suspicion.\n\n"
     )
-    return filled(page, {"suspicions": said + table(["mistake", "layout", "tensors that are told"], rows, texts=2)})
+    return filled(page, {"suspicions": said + table(["mistake", "layout", "tensors that are found"], rows, texts=2)})
 
 
 if __name__ == "__main__":
