@@ -16,7 +16,7 @@ from mxcast.proof import prove
 from mxcast.proof.foreign.check_rtl import Check, check_rtl
 from mxcast.proof.netlist.design import Cut, Design, Part
 from mxcast.proof.netlist.pipeline import combinational
-from mxcast.proof.questions.encode import monolithic
+from mxcast.proof.questions.encode import ProvableEncode
 from mxcast.proof.solve.argument import Status
 from mxcast.proof.solve.prove import Proof
 from mxcast.proof.solve.solver import solve
@@ -216,7 +216,7 @@ def test_a_design_that_contradicts_itself_is_no_proof(tmp_path):
     """An assertion among the functions of a design, of any origin."""
     design = Design(file(tmp_path, "wire evil = rare;").read_text(), "trap", tmp_path)
     design.parts = lambda *cuts: [Part(p.name, p.text + "(assert false)\n") for p in Design.parts(design, *cuts)]
-    answers = {q.name: (q.expected, solve(q.text, q.names).result) for q in monolithic(CONFIG, design)}
+    answers = {q.name: (q.expected, solve(q.text, q.names).result) for q in ProvableEncode().monolithic(CONFIG, design)}
     assert answers["block"] == ("unsat", "unsat") and answers["can-happen"] == ("sat", "unsat")
 
 
