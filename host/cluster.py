@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Generator, Mapping
-from typing import Any
 
 from .errors import ToolError, ToolMissing
 
@@ -16,7 +15,7 @@ PATIENCE_FOR_WORKER = 30.0
 
 
 def on_cluster(
-    work: Callable[..., str], items: Mapping[str, tuple[Any, ...]], address: str
+    work: Callable[..., str], items: Mapping[str, tuple[object, ...]], address: str
 ) -> Generator[tuple[str, str | None, str]]:
     """Call ``work`` with the arguments of each item on the workers of the scheduler at ``address``. As the calls end,
     yields the name of the item, the result or None, and the reason of a failure.

@@ -34,7 +34,7 @@ class Journal:
         self._data, self._lines, self._waiting = data, lines, waiting
         self._last = time.monotonic()
 
-    def finish(self, parts: Sequence[str], note: Any = None) -> None:
+    def finish(self, parts: Sequence[str], note: object = None) -> None:
         """Record that some parts are complete, with a note for JSON."""
         self._waiting.append(_line([list(parts), note]))
         if time.monotonic() - self._last >= EVERY:
@@ -119,7 +119,7 @@ def stamp(path: Path) -> list[int] | None:
     return [state.st_ino, state.st_size, state.st_mtime_ns]
 
 
-def write_note(path: Path, note: Any) -> None:
+def write_note(path: Path, note: object) -> None:
     """Write a note as JSON into a file of its own."""
     write_whole(path, _line(note))
 
@@ -137,7 +137,7 @@ def _journal(folder: Path, name: str) -> Path:
     return folder / f"{short(name)}.journal"
 
 
-def _line(content: Any) -> bytes:
+def _line(content: object) -> bytes:
     text = json.dumps(content)
     return f"{sha256(text)[:DIGEST]} {text}\n".encode()
 

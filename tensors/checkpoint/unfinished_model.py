@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from ...host.files import UNFINISHED, claimed, remove, sha256
 from ...host.unfinished import is_begun, read_note, stamp, write_note
+from .shard_jobs import Report
 
 FILES, REPORT, WAITERS = "files.json", "report.json", "waiters"
 """File names: the names of all new files, the report of a shard with the stamp of its file, and a file that waiting
@@ -97,12 +98,12 @@ class UnfinishedModel:
         """Is a tensor of an unfinished shard complete?"""
         return is_begun(self._folders[shard])
 
-    def report(self, shard: str) -> dict[str, Any] | None:
+    def report(self, shard: str) -> Report | None:
         """The report of a shard; None if its file is missing or has changed."""
         note = read_note(self._folders[shard] / REPORT)
         return note["report"] if note and note["made"] == stamp(self.target / shard) else None
 
-    def keep(self, shard: str, report: Mapping[str, Any]) -> None:
+    def keep(self, shard: str, report: Report) -> None:
         """Store the report of a complete shard, and remove its intermediate files."""
         folder = self._folders[shard]
         write_note(folder / REPORT, {"made": stamp(self.target / shard), "report": report})

@@ -54,7 +54,7 @@ class Writer:
         """The tensors that an earlier command completed, each with its note."""
         return self._journal.whole if self._journal else {}
 
-    def finish(self, names: Sequence[str], note: Any = None) -> None:
+    def finish(self, names: Sequence[str], note: object = None) -> None:
         """Record that some tensors are complete, with a note for a command that resumes this one."""
         if self._journal:
             self._journal.finish(names, note)

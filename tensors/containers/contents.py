@@ -21,22 +21,10 @@ from ...spec.catalogue import cut
 CONVERTED: dict[str, np.dtype] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
 """Number types that are quantized, by their name in safetensors. BF16 numbers are read as their bits."""
 DTYPES: dict[str, np.dtype] = {**CONVERTED, "U8": np.dtype("u1"), "U16": np.dtype("<u2")}
-NAMES = {
-    np.dtype(kind): name
-    for kind, name in (
-        ("f2", "F16"),
-        ("f4", "F32"),
-        ("f8", "F64"),
-        ("u1", "U8"),
-        ("u2", "U16"),
-        ("u4", "U32"),
-        ("u8", "U64"),
-        ("i1", "I8"),
-        ("i2", "I16"),
-        ("i4", "I32"),
-        ("i8", "I64"),
-        ("?", "BOOL"),
-    )
+NAMES = {np.dtype(bool): "BOOL"} | {
+    np.dtype(f"{kind}{size}"): f"{kind.upper()}{8 * size}"
+    for kind, sizes in (("f", (2, 4, 8)), ("u", (1, 2, 4, 8)), ("i", (1, 2, 4, 8)))
+    for size in sizes
 }
 """Names in safetensors of the number types of NumPy that every version of it has."""
 

@@ -122,7 +122,7 @@ class _Reader:
         return [kind, *self.values(kind, 1)]
 
 
-def _written(value: Any, form: str) -> Any:
+def _written(value: float, form: str) -> float | str:
     """A number for JSON, or the bits of NaN and Inf."""
     if isinstance(value, float) and not math.isfinite(value):
         return struct.pack(form.replace("<", ">"), value).hex()

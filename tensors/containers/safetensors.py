@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Never
+from typing import Never, TypeGuard
 
 import numpy as np
 
@@ -23,30 +24,11 @@ METADATA = "__metadata__"
 """The key of a header that names no tensor."""
 MOST_HEADER = 100_000_000
 """Bytes of the longest header that the library reads."""
-BITS = {
-    "BOOL": 8,
-    "F4": 4,
-    "F6_E2M3": 6,
-    "F6_E3M2": 6,
-    "U8": 8,
-    "I8": 8,
-    "F8_E5M2": 8,
-    "F8_E4M3": 8,
-    "F8_E8M0": 8,
-    "F8_E4M3FNUZ": 8,
-    "F8_E5M2FNUZ": 8,
-    "I16": 16,
-    "U16": 16,
-    "F16": 16,
-    "BF16": 16,
-    "I32": 32,
-    "U32": 32,
-    "F32": 32,
-    "C64": 64,
-    "F64": 64,
-    "I64": 64,
-    "U64": 64,
-}
+NUMBERS = (
+    *("U8", "U16", "U32", "U64", "I8", "I16", "I32", "I64", "F16", "BF16", "F32", "F64", "C64"),
+    *("F4", "F6_E2M3", "F6_E3M2", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"),
+)
+BITS = {"BOOL": 8} | {name: int(re.findall(r"\d+", name)[0]) for name in NUMBERS}
 """Bits of an element of each dtype. Shapes count elements, even if several share a byte."""
 
 
@@ -64,7 +46,7 @@ def read_safetensors(path: Path) -> Contents:
             raise ValueError(f"its header has {length} bytes, and {size - 8} follow")
         header = _parsed(file.read(length))
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    metadata = header.pop(METADATA, None) or {}
+    metadata: object = header.pop(METADATA, None) or {}
     with whole(path):
         if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
             raise ValueError("its metadata are not texts by name")
@@ -88,7 +70,7 @@ def read_safetensors(path: Path) -> Contents:
     return Contents(tensors=tensors, metadata=metadata)
 
 
-def _parsed(header: bytes) -> dict[str, Any]:
+def _parsed(header: bytes) -> dict[str, object]:
     """The object in a header. Raises ValueError for a header that JSON or the library does not accept."""
     try:
         text = header.decode()
@@ -102,8 +84,8 @@ def _parsed(header: bytes) -> dict[str, Any]:
     return found
 
 
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
     for name, value in pairs:
         if name in found:
             raise TypeError(f"its header has the name {excerpt(name)} twice")
@@ -115,11 +97,11 @@ def _no_number(text: str) -> Never:
     raise TypeError(f"its header has {text}, which is not JSON")
 
 
-def _entries(header: dict[str, Any]) -> list[tuple[str, tuple[str, tuple[int, ...], tuple[int, int]]]]:
+def _entries(header: dict[str, object]) -> list[tuple[str, tuple[str, tuple[int, ...], tuple[int, int]]]]:
     """Name, dtype, shape and offsets of each tensor. Raises ValueError for other entries."""
     found = []
     for name, entry in header.items():
-        fields: dict[str, Any] = entry if isinstance(entry, dict) else {}
+        fields: dict[str, object] = entry if isinstance(entry, dict) else {}
         dtype, shape, offsets = fields.get("dtype"), fields.get("shape", ""), fields.get("data_offsets", "")
         if not (isinstance(dtype, str) and _are_sizes(shape) and _are_sizes(offsets) and len(offsets) == 2):
             raise ValueError(
@@ -127,7 +109,7 @@ def _entries(header: dict[str, Any]) -> list[tuple[str, tuple[str, tuple[int, ..
             )
         if dtype not in BITS:
             raise ValueError(f"tensor {excerpt(name)} has the unknown dtype {excerpt(dtype)}")
-        found.append((name, (dtype, tuple(shape), tuple(offsets))))
+        found.append((name, (dtype, tuple(shape), (offsets[0], offsets[1]))))
     return found
 
 
@@ -140,7 +122,7 @@ def _elements(shape: tuple[int, ...]) -> int:
     return count
 
 
-def _are_sizes(value: object) -> bool:
+def _are_sizes(value: object) -> TypeGuard[list[int]]:
     return isinstance(value, list) and all(type(size) is int and 0 <= size < 1 << 64 for size in value)
 
 

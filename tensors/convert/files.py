@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
-from operator import add, attrgetter
+from operator import add
 from pathlib import Path
 from typing import Unpack
 
@@ -24,7 +24,7 @@ from ..containers.contents import CONVERTED
 from ..layouts.own_metadata import KEY, about, described, layout_of, part_layout, part_names, stored_parts
 from ..unrecognised.arrays import check_numbers
 from .not_finite import NotFinite
-from .options import PLAIN, ConvertOptions, Execution, Progress, QuantizeOptions
+from .options import PLAIN, ConvertOptions, Execution, Progress, QuantizeOptions, Remaining
 from .quantized_source import QuantizedSource
 from .repacking import convert_tensors
 from .selection import CONTAINERS, SOURCES, asked_for, check_ends, check_types, quantizable
@@ -201,16 +201,16 @@ def _quantized(source: Path, target: Path, options: QuantizeOptions, execution: 
     with written(target, layout_of(made, copied), contents.metadata | description, execution.unfinished) as write:
         copy(copied, write)
         lost = {name: Statistics(**(write.whole.get(parts[0]) or {})) for name, parts in parts_of.items()}
-        left = {name: stored for name, stored in chosen.items() if parts_of[name][0] not in write.whole}
-        done, total = sum(map(attrgetter("elements"), lost.values())), sum(one.data.size for one in chosen.values())
-        amax = {name: largest_magnitude(stored, numerics) for name, stored in left.items()}
+        complete = [name for name, parts in parts_of.items() if parts[0] in write.whole]
+        left = Remaining({name: one.data.size for name, one in chosen.items()}, complete, execution.progress)
+        amax = {name: largest_magnitude(chosen[name], numerics) for name in left.sizes}
 
         def convert(part: tuple[str, Tile]) -> tuple[str, Tile, Quantized, Statistics]:
             name, tile = part
             random = np.random.default_rng([seed, numbers[name], tile.start()]) if numerics.random_bits else None
             return name, tile, *quantize_tile(chosen[name], tile, numerics, random, amax[name])
 
-        tiles_left = ((name, tile) for name in left for tile in tiles(shapes[name], size))
+        tiles_left = ((name, tile) for name in left.sizes for tile in tiles(shapes[name], size))
         for name, tile, q, statistics in in_order(convert, tiles_left, jobs):
             codes, scales, *tensor_scale = parts_of[name]
             write(codes, tile.start(size) * size, q.codes)
@@ -218,11 +218,8 @@ def _quantized(source: Path, target: Path, options: QuantizeOptions, execution: 
             for one in tensor_scale:  # equal for all tiles
                 write(one, 0, np.asarray(q.tensor_scale).reshape(1))
             lost[name] += statistics
-            if lost[name].elements == left[name].data.size:
+            if left.finish(name, statistics.elements):
                 write.finish(parts_of[name], asdict(lost[name]))
-            done += statistics.elements
-            if execution.progress:
-                execution.progress(done, total)
     reports = [
         QuantizedTensor(name=name, shape=shapes[name], statistics=statistics) for name, statistics in lost.items()
     ]
@@ -257,11 +254,8 @@ def dequantize_file(
     layout = layout_of({name: ("F32", shape) for name, shape in shapes.items()}, copied)
     with written(target, layout, metadata, unfinished) as write:
         copy(copied, write)
-        sizes = {name: math.prod(shape) for name, shape in shapes.items()}
-        left = {name: size for name, size in sizes.items() if name not in write.whole}
+        left = Remaining({name: math.prod(shape) for name, shape in shapes.items()}, write.whole, progress)
         counts = {name: NotFinite.of_dict(write.whole[name]) for name in shapes if name in write.whole}
-        total = sum(sizes.values())
-        done = total - sum(left.values())
 
         def convert(part: tuple[str, Tile]) -> tuple[str, Tile, np.ndarray, NotFinite]:
             name, tile = part
@@ -270,16 +264,12 @@ def dequantize_file(
             except ValueError as error:  # codes beyond the format
                 raise ValueError(f"tensor {name!r} of {source}: {error}") from None
 
-        tiles_left = ((name, tile) for name in left for tile in tiles(shapes[name], size))
+        tiles_left = ((name, tile) for name in left.sizes for tile in tiles(shapes[name], size))
         for name, tile, values, lost in in_order(convert, tiles_left, jobs):
             write(name, tile.start(), values)
-            left[name] -= values.size
             counts[name] = counts.get(name, NotFinite()) + lost
-            if not left[name]:
+            if left.finish(name, values.size):
                 write.finish([name], counts[name].to_dict())
-            done += values.size
-            if progress:
-                progress(done, total)
     wrong = {name: counts[name] for name in shapes if counts.get(name)}
     return DequantizedFile(path=target, numerics=numerics, tensors=shapes, copied=tuple(copied), not_finite=wrong)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -27,6 +27,23 @@ class Execution:
     progress: Progress = None
     unfinished: Path | None = None
     """The folder from which `containers.written` resumes; None if the conversion cannot be resumed."""
+
+
+class Remaining:
+    """The number of elements that are left of each tensor, with a report of progress."""
+
+    def __init__(self, sizes: Mapping[str, int], complete: Collection[str], progress: Progress) -> None:
+        self.sizes = {name: size for name, size in sizes.items() if name not in complete}
+        self._total, self._progress = sum(sizes.values()), progress
+        self._done = self._total - sum(self.sizes.values())
+
+    def finish(self, name: str, count: int) -> bool:
+        """Count elements that are done. Is the tensor complete?"""
+        self.sizes[name] -= count
+        self._done += count
+        if self._progress:
+            self._progress(self._done, self._total)
+        return not self.sizes[name]
 
 
 PLAIN = Execution()

@@ -22,7 +22,7 @@ from ..layouts.stored_tensors import StoredTensor
 from .bridging import BridgedTensor, OtherBlock
 from .conversions import Conversion, Dequantized, MadeArray, Placed, Repacked, parts_of, put
 from .not_finite import NotFinite
-from .options import PLAIN, ConvertOptions, Execution
+from .options import PLAIN, ConvertOptions, Execution, Remaining
 from .quantized_source import QuantizedSource
 from .rescaling import Rescaled
 from .selection import CONTAINERS, check_ends
@@ -104,23 +104,18 @@ def convert_tensors(
     with written(target, laid_out, metadata, execution.unfinished) as write:
         copy(copied, write)
         notes = {name: note for name in sizes for array, note in write.whole.items() if array in made[name]}
-        left = {name: size for name, size in sizes.items() if name not in notes}
+        left = Remaining(sizes, notes, execution.progress)
         counts = {name: NotFinite.of_dict(notes[name]) if name in notes else NotFinite() for name in sizes}
-        done, total = sum(sizes.values()) - sum(left.values()), sum(sizes.values())
-        for name in left:
+        for name in left.sizes:
             for array, (starts, numbers) in of[name].whole(name, tensors[name]).items():
                 put(write, array, numbers.shape, starts, numbers)
-        parts = ((name, box) for name in left for box in parts_of(tensors[name], of[name]))
+        parts = ((name, box) for name in left.sizes for box in parts_of(tensors[name], of[name]))
         for name, box, found, lost in in_order(made_of, parts, checked_jobs(execution.jobs)):
             for array, (starts, numbers) in found.items():
                 put(write, array, made[name][array].written, starts, numbers)
-            size = math.prod(one.stop - one.start for one in box)
-            left[name], counts[name] = left[name] - size, counts[name] + lost
-            if not left[name]:
+            counts[name] += lost
+            if left.finish(name, math.prod(one.stop - one.start for one in box)):
                 write.finish([*made[name]], counts[name].to_dict())
-            done += size
-            if execution.progress:
-                execution.progress(done, total)
     shapes = {name: tensor.shape for name, tensor in tensors.items()}
     wrong = {name: one for name, one in counts.items() if one}
     return ConvertedFile(path=target, layout=options.layout, tensors=shapes, copied=tuple(copied), not_finite=wrong)

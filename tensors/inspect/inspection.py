@@ -273,18 +273,16 @@ FUSED = ("gate_proj", "up_proj"), ("w1", "w3"), ("gate", "up")
 
 def _of_fused_layers(judged: Sequence[Judged]) -> Iterator[Suspicion]:
     """Gate and up with different tensor scales. Libraries of layouts without an array of scales do not fuse layers."""
-    scaled = {one.name: one for one in judged if one.stored.tensor_scale is not None and one.layout.scales}
-    for name, one in scaled.items():
+    scaled = {one.name: one for one in judged if one.layout.scales}
+    scales = {name: g for name, one in scaled.items() if (g := one.stored.tensor_scale) is not None}
+    for name, scale in scales.items():
         for gate, up in FUSED:
-            other = scaled.get(re.sub(rf"(?<![^.]){gate}(?![^.])", up, name))
-            if other is None or other is one:
-                continue
-            first, second = one.stored.tensor_scale, other.stored.tensor_scale
-            if not np.array_equal(first, second, equal_nan=True):  # type: ignore[arg-type]  # they are arrays
-                figures = {gate: float(np.median(first)), up: float(np.median(second))}  # type: ignore[arg-type]
-                yield one.suspicion(
+            other = re.sub(rf"(?<![^.]){gate}(?![^.])", up, name)
+            if other in scales and not np.array_equal(scale, scales[other], equal_nan=True):
+                figures = {gate: float(np.median(scale)), up: float(np.median(scales[other]))}
+                yield scaled[name].suspicion(
                     Kind.GATE_AND_UP,
-                    f"its tensor scale is {figures[gate]:.6g} and that of {other.name!r} {figures[up]:.6g}: libraries "
-                    "that fuse the two take one for both",
+                    f"its tensor scale is {figures[gate]:.6g}, and the one of {other!r} is {figures[up]:.6g}: "
+                    "libraries that fuse the two take one for both",
                     figures,
                 )

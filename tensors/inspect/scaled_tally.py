@@ -8,24 +8,23 @@ from math import prod
 
 import numpy as np
 
-from ...models.arrays.codes import code_values
 from ...models.arrays.layout_parts import boxes
 from ..containers.contents import taken
 from ..layouts.scaled_tensor import ScaledTensor
 from .judging import is_plausible
+from .tally import CodeCounts
 
 PART, SAMPLE = 1 << 18, 1 << 22
 """Elements of a part, and elements of a sample."""
 SMALLEST = float(np.finfo(np.float32).smallest_normal)
 
 
-class ScaledTally:
+class ScaledTally(CodeCounts):
     """Counts of all elements of a tensor, or of a sample. A block is a tile with one scale."""
 
     def __init__(self, tensor: ScaledTensor, whole: bool) -> None:
+        super().__init__(tensor.layout.element)
         self.tensor = tensor
-        self.codes = np.zeros(256, np.int64)
-        """The number of each element code."""
         self._factors = tensor.numbers_of_scales().astype(np.float64)
         self._most = np.full(self._factors.shape, -1.0)
         """The largest magnitude of the elements of each tile; -1 for a tile outside the sample."""
@@ -42,7 +41,7 @@ class ScaledTally:
     def _add(self, box: tuple[slice, ...]) -> None:
         codes = taken(self.tensor.stored, self.tensor.shape, box)
         self.codes += np.bincount(codes.reshape(-1), minlength=256)
-        magnitudes = np.abs(code_values(self.tensor.layout.element))[codes]
+        magnitudes = np.abs(self._values)[codes]
         magnitudes = magnitudes.reshape((-1, *((1, 1) + magnitudes.shape)[-2:]))
         starts = [one.start for one in ((slice(0, 1),) * 2 + box)[-2:]]
         for axis, (first, size) in enumerate(zip(starts, self.tensor.tile), start=1):
@@ -73,21 +72,6 @@ class ScaledTally:
     def blocks(self) -> int:
         """Counted tiles."""
         return self._products.size
-
-    @property
-    def saturated(self) -> int:
-        """Elements of the largest finite magnitude."""
-        element = self.tensor.layout.element
-        return int(self.codes[np.abs(code_values(element)) == float(element.max_value)].sum())
-
-    @property
-    def not_finite_elements(self) -> int:
-        """Elements that are NaN or Inf."""
-        return int(self.codes[~np.isfinite(code_values(self.tensor.layout.element))].sum())
-
-    @property
-    def codes_used(self) -> int:
-        return int(np.count_nonzero(self.codes))
 
     @property
     def zero_blocks(self) -> int:

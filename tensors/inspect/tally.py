@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from ...models.arrays.codes import code_values
-from ...spec import BlockFormat
+from ...spec import BlockFormat, NumberFormat
 from ..layouts.stored_blocks import BlockRange, StoredBlocks
 
 LONGEST = 1 << 18
@@ -34,15 +34,37 @@ class Profile:
         return np.where(np.isfinite(logarithms), logarithms, np.nan)
 
 
-class Tally:
+class CodeCounts:
+    """The number of each element code of a tensor."""
+
+    def __init__(self, element: NumberFormat) -> None:
+        self._values = code_values(element)
+        self._largest = float(element.max_value)
+        self.codes = np.zeros(1 << element.bits, np.int64)
+
+    @property
+    def saturated(self) -> int:
+        """Elements of the largest finite magnitude."""
+        return int(self.codes[np.abs(self._values) == self._largest].sum())
+
+    @property
+    def not_finite_elements(self) -> int:
+        """Elements that are NaN or Inf."""
+        return int(self.codes[~np.isfinite(self._values)].sum())
+
+    @property
+    def codes_used(self) -> int:
+        return int(np.count_nonzero(self.codes))
+
+
+class Tally(CodeCounts):
     """Counts of a tensor, without its tensor scale."""
 
     def __init__(self, block: BlockFormat, shape: tuple[int, int, int]) -> None:
+        super().__init__(block.element)
         self.block = block
         matrices, lines, blocks = shape
         width = block.shape[-1]
-        self.codes = np.zeros(1 << block.element.bits, np.int64)
-        """The number of each element code."""
         self.scales = np.zeros(1 << block.scale.bits, np.int64)
         """The number of each scale code."""
         self.zero_blocks = self.nan_blocks = self.full_blocks = self.full_when_split = 0
@@ -62,23 +84,9 @@ class Tally:
         return int(self.scales.sum())
 
     @property
-    def saturated(self) -> int:
-        """Elements of the largest finite magnitude."""
-        return int(self.codes[np.abs(code_values(self.block.element)) == float(self.block.element.max_value)].sum())
-
-    @property
     def nan_scales(self) -> int:
         """Blocks whose scale is NaN."""
         return int(self.scales[np.isnan(code_values(self.block.scale))].sum())
-
-    @property
-    def not_finite_elements(self) -> int:
-        """Elements that are NaN or Inf."""
-        return int(self.codes[~np.isfinite(code_values(self.block.element))].sum())
-
-    @property
-    def codes_used(self) -> int:
-        return int(np.count_nonzero(self.codes))
 
     @property
     def filled_blocks(self) -> int:
