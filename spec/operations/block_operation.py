@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Container, Mapping
 from functools import cached_property
 from operator import index
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, SupportsIndex
 
 from ..catalogue import Rule, excerpt, unknown_name
 from ..formats.block import OTHER_BLOCKS, TILED, BlockFormat
@@ -138,7 +138,7 @@ class BlockOperation(Operation):
     @classmethod
     def _whole_size(cls, size: object) -> int:
         try:
-            number = 0 if isinstance(size, bool) else index(size)  # type: ignore[arg-type]  # refused below
+            number = index(size) if isinstance(size, SupportsIndex) and not isinstance(size, bool) else 0
         except TypeError:
             number = 0
         if number < 1:
