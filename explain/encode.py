@@ -268,7 +268,7 @@ REPLACED: dict[Specials, Callable[[str, Sequence[str]], bool]] = {
     Specials.INF_SCALE: _all_if_any,
     Specials.DROP: lambda kind, kinds: False,
 }
-"""Do the specials decide the code of an element, in place of the rounding? From its class and those of its block."""
+"""Do the specials decide the code of an element, in place of the rounding? From its class and its block's classes."""
 
 
 def _remarks(numerics: Encode, patterns: list[int], kinds: list[str]) -> Iterator[str]:

@@ -125,7 +125,7 @@ class Nvfp4Explanation:
     """b, t, s and the factor of the numbers."""
     scale: int
     candidates: tuple[CandidateStep, ...]
-    """What was tried, where `FourOverSix` says so."""
+    """The candidate scales under `FourOverSix`."""
     elements: tuple[Nvfp4Element, ...]
 
     @property

@@ -208,7 +208,7 @@ def _tensor_scale(exponent: int, block: BlockFormat) -> np.ndarray:
     Raises ValueError if the tensor scale, or a product that readers compute from it, is outside float32.
     """
     most = float(block.scale.max_value * block.element.max_value)
-    scale, product = {  # the products of readers are those of `models.fast.nvfp4_decode`
+    scale, product = {  # readers compute the products of `models.fast.nvfp4_decode`
         Convention.MULTIPLIER: (2.0**exponent, 2.0**exponent),
         Convention.DIVISOR: (2.0**-exponent, 2.0**-exponent),
         Convention.AMAX: (most * 2.0**exponent, most * most * 2.0**exponent),

@@ -19,7 +19,7 @@ class ScratchBuffers:
     """Arrays of ``size`` elements for the steps, and two arrays of constants.
 
     Each array is named after its first contents. The constants are arrays because NumPy takes the minimum or maximum
-    of two arrays three times as fast as that of an array and a number.
+    of two arrays three times as fast as the one of an array and a number.
     """
 
     def __init__(self, size: int, numerics: Encode) -> None:

@@ -152,7 +152,7 @@ def widen(numbers: np.ndarray, out: np.ndarray) -> np.ndarray:
     np.bitwise_and(out, np.uint32(0x8FFFFFFF), out=out)
     np.multiply(
         out.view(np.float32), np.float32(2.0**112), out=out.view(np.float32)
-    )  # from the bias 127 to that of FP16
+    )  # from the bias 127 to the bias of FP16
     return out
 
 

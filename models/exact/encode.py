@@ -241,7 +241,7 @@ def half_up(value: Fraction) -> int:
 def guard_half_up_code(value: Fraction, element: FloatFormat, subnormals: Subnormals) -> int:
     """Code of a value > 0 under the FPGA paper's recipe (section III.C; docs/numerics.md, "guard_half_up").
 
-    The exponent field is that of the value's own binade, in which the fraction is rounded half up. The largest code
+    The value's own binade gives the exponent field. In it the fraction is rounded half up. The largest code
     has the all-ones fraction of the last but one exponent field. Exponent field 0 keeps the *unshifted* fraction, as
     published, unless element subnormals are exact.
     """

@@ -51,7 +51,7 @@ def decode_block(scale: int, codes: Sequence[int], rules: Nvfp4Decode, tensor_sc
     scale : the code of the block scale
     codes : the element codes; blocks of any size are decoded
     rules : formats and rules
-    tensor_scale : that of the convention; without a meaning under ``none``
+    tensor_scale : the tensor scale in the convention; ignored under ``none``
 
     Returns
     -------

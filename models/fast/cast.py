@@ -98,7 +98,7 @@ def uncast(
     ----------
     c : array of codes, right-aligned unsigned integers
     format, profile, random, jobs, rules : as for `cast`; ``destination`` is ``fp32`` by default. FP32 and BF16
-        contain all numbers of all formats, FP16 all except those of E8M0
+        contain all numbers of all formats, FP16 all except the numbers of E8M0
 
     Returns
     -------

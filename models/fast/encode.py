@@ -112,9 +112,9 @@ def quantized(
     random: Random = None,
     dtype: DTypeLike | None = None,
 ) -> Quantized:
-    """Cut an array into blocks along ``axis``, have ``convert`` fill scales and codes, and shape them like the array.
+    """Encode an array in blocks along ``axis`` by ``convert``.
 
-    ``convert`` has the arguments of `quantize_blocks`; errors are those of `quantize`.
+    ``convert`` is a function like `quantize_blocks`. Raises as `quantize`.
     """
     numbers = source_numbers(x, numerics.source, dtype)
     bits = random_bits(random, numbers.shape, numerics.random_bits, numerics.rounding)
@@ -132,7 +132,7 @@ def quantized(
 
 
 def source_numbers(x: object, source: FloatFormat, dtype: DTypeLike | None) -> np.ndarray:
-    """``x`` as an array of numbers of the source; errors are those of `quantize`."""
+    """``x`` as an array of numbers of the source. Raises as `quantize`."""
     given = x if dtype is None else rounded_to(x, dtype)
     rounded = {FP32: "float32", FP16: "float16"}.get(source)
     return as_numbers(given, source, hint=f": dtype='{rounded}' rounds it first" if rounded else "")
@@ -149,8 +149,8 @@ def quantize_blocks(
 ) -> None:
     """Quantize whole blocks into given arrays: (n, block_size) numbers -> (n,) uint8 and (n, block_size) codes.
 
-    Numbers are float32, float16 or, as bit patterns of bfloat16, uint16; codes uint8 or, above eight bits, uint16;
-    ``random``, under `Rounding.SR` only, (n, block_size) uint16. All must be C-contiguous; they may be memory maps.
+    Numbers are float32, float16 or, as bit patterns of bfloat16, uint16. Codes are uint8, or uint16 above eight bits.
+    ``random``, under `Rounding.SR` only, is (n, block_size) uint16. All must be C-contiguous; they may be memory maps.
     ``jobs`` threads share the blocks; the bits do not depend on it. Raises TypeError and ValueError for arrays of other
     dtypes or shapes.
     """

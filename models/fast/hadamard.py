@@ -17,7 +17,7 @@ CHUNK = 1 << 12
 BITS = 8
 """Significand bits of BF16."""
 BELOW = 53 - BITS
-"""Bits of a float64 significand below those of BF16."""
+"""Bits of a float64 significand below the ones of BF16."""
 NAN = BF16.inf_field | 1 << BF16.man_bits - 1
 
 

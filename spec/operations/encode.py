@@ -89,8 +89,8 @@ class Specials(Rule):
     )
     TE = (
         "te",
-        "NaN is ignored in the maximum and becomes the positive canonical NaN, or the largest number where the format "
-        "has none; Inf is larger than any number, gives byte 0xFE and the largest number of its sign (Transformer "
+        "NaN is ignored in the maximum and becomes the positive canonical NaN, or the largest number in a format "
+        "without NaN; Inf is larger than any number, gives byte 0xFE and the largest number of its sign (Transformer "
         "Engine)",
     )
     INF_SCALE = (

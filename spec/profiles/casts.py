@@ -20,8 +20,8 @@ CASTS = by_name(
             (["e8m0"], {"rounding": "rtz"}),
             (SOURCES, {"overflow": "inf", "nan": "canonical"}),
         ),
-        remark="no cast to E8M0 is defined: this is the largest power of two not above, as of section 6.3; casts "
-        "to UE4M3, UE5M3, E4M3FNUZ and E5M2FNUZ, which OCP has not, are those of OFP8",
+        remark="OCP defines no cast to E8M0: this one gives the largest power of two that is not above the number, "
+        "as in section 6.3; casts to UE4M3, UE5M3, E4M3FNUZ and E5M2FNUZ, which are not in OCP, follow OFP8",
     ),
     Profile(
         name="ptx",
@@ -30,7 +30,7 @@ CASTS = by_name(
         checked="PTX ISA 9.0, CUDA 13.5.37",
         rules=(),
         by_destination=each(([*FLOATS, "ue5m3"], {}), (["e8m0"], {"rounding": "rp"}), (SOURCES, {"overflow": "inf"})),
-        remark="an instruction is a format by its name: cvt.rp.satfinite.ue8m0x2.f32",
+        remark="the name of an instruction can replace the format: cvt.rp.satfinite.ue8m0x2.f32",
     ),
     Profile(
         name="ml_dtypes",
@@ -94,8 +94,8 @@ CASTS = by_name(
         checked="version 0.2.1, commit b38069a of 2026-01-28",
         rules=(("overflow", "ieee"),),
         by_destination=each((["e5m2", "e4m3"], {}), (["bf16"], {"nan": "canonical"})),
-        remark="the rounding is that of the register frm, of which rne, rtz and rna (RMM) are here; the forms .sat "
-        "have overflow=saturate",
+        remark="the register frm decides the rounding; rne, rtz and rna (RMM) are supported; the forms .sat have "
+        "overflow=saturate",
     ),
 )
 """Profiles of `Cast` by name."""

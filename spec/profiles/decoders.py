@@ -18,8 +18,8 @@ DECODERS = by_name(
         library="torchao",
         checked=TORCHAO_CHECKED,
         rules=(("nan", "payload"),),
-        remark="all numbers of FP32 and BF16, and NaN of FP32 but under byte 255; for FP16 the library first "
-        "rounds the scale to FP16, which is 0 up to 2**-25 and Inf from 2**16 on",
+        remark="equal for all numbers of FP32 and BF16, and for NaN of FP32 except under byte 255; for FP16 the "
+        "library first rounds the scale to FP16, which is 0 up to 2**-25 and Inf from 2**16 on",
     ),
     Profile(
         name="te",
@@ -44,7 +44,7 @@ DECODERS = by_name(
         date="2026-07",
         checked="commit 7b58334 of 2026-07-24",
         rules=(("scale_reading", "power"), ("destination", "bf16")),
-        remark="bit for bit with torch.ldexp of torch 2.13.0, which takes byte 255 for 2**128",
+        remark="bit for bit with torch.ldexp of torch 2.13.0, which reads byte 255 as 2**128",
     ),
     Profile(
         name="ggml",
@@ -61,8 +61,8 @@ DECODERS = by_name(
         date="2026-08",
         until="0.7.0, commit 2e0b0fe of 2026-08-19",
         rules=(("scale_reading", "signed"), ("subnormals", "flush"), ("overflow", "saturate")),
-        remark="E5M2 to FP32; to FP16 with subnormals=exact and overflow=inf; later sources (commit 0f472e92) have "
-        "E4M3 too and the rules of ocp",
+        remark="E5M2 to FP32; to FP16 with subnormals=exact and overflow=inf; later sources (commit 0f472e92) also "
+        "have E4M3, and the rules of ocp",
     ),
 )
 """Profiles of `Decode` by name."""

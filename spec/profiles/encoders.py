@@ -46,7 +46,8 @@ PROFILES = by_name(
         library="torchao",
         checked=TORCHAO_CHECKED,
         rules=_rules("rceil"),
-        remark="release 0.18.0 takes an FP32 log2, wrong for thousands of maxima, and zeroes blocks with byte 0",
+        remark="release 0.18.0 computes an FP32 log2, which is wrong for thousands of maxima, and zeroes blocks with "
+        "byte 0",
     ),
     Profile(
         name="torchao_ceil",
@@ -64,7 +65,8 @@ PROFILES = by_name(
         library="torchao",
         checked=TORCHAO_CHECKED,
         rules=_rules("even"),
-        remark="the library gives byte 0xFF for maxima that round up to 2**128; this is the natural byte",
+        remark="this profile computes the byte of maxima that round up to 2**128 like all others; the library gives "
+        "0xFF",
     ),
     Profile(
         name="microxcaling",
@@ -72,7 +74,7 @@ PROFILES = by_name(
         date="2024-05",
         checked="commit 7bc4195 of 2024-08-19",
         rules=_rules("floor"),
-        remark="the library's FP32 log2 gives one byte too many for 7404 maxima just below powers of two",
+        remark="the library's FP32 log2 gives a byte that is one too large for 7404 maxima just below powers of two",
     ),
     Profile(
         name="samson",
@@ -86,8 +88,8 @@ PROFILES = by_name(
         source="Gorodecky and Sousa, Hardware for converting floating-point to the MX format",
         date="2024-11",
         rules=_rules("bias_floor", "drop", "guard_half_up", element_subnormals="flush"),
-        remark="the paper's intention without its typing errors; for int8, whose published rules are unusable, "
-        "the same rules applied to the OCP element",
+        remark="the intention of the paper, without its typing errors; its rules for int8 are unusable, so int8 "
+        "follows the rules of the other elements",
     ),
     Profile(
         name="compressed_tensors",
@@ -97,8 +99,8 @@ PROFILES = by_name(
         checked="0.20.0",
         rules=_rules("even", zero="taken_positive"),
         by_element=each((["e2m1"], {}), (["e2m3"], {"zero": "signed"}), (["e4m3"], {"scale_rule": "even1"})),
-        remark="blocks with NaN, Inf or a maximum that rounds up to 2**128 have byte 127 there; numbers below "
-        "2**-150 times the scale are +0, and so is -0 of E4M3, as long as the module has its zero point of 0",
+        remark="in the library blocks with NaN, Inf or a maximum that rounds up to 2**128 have byte 127; numbers below "
+        "2**-150 times the scale are +0, and so is -0 of E4M3 if the module has its zero point of 0",
     ),
     Profile(
         name="mlx",
@@ -108,8 +110,8 @@ PROFILES = by_name(
         checked="0.32.4",
         rules=_rules("rceil"),
         by_element=each((["e2m1"], {"rounding": "rnz", "zero": "positive"}), (["e4m3"], {})),
-        remark="a block of zeros has byte 127 there, and one with NaN or Inf 128; bytes below 0 wrap, which are "
-        "those of maxima up to 2**-128 times the largest element",
+        remark="in the library a block of zeros has byte 127, and a block with NaN or Inf has byte 128; bytes below 0, "
+        "for maxima up to 2**-128 times the largest element, wrap",
     ),
     Profile(
         name="mlx_round",
@@ -119,8 +121,8 @@ PROFILES = by_name(
         until="0.32.1",
         rules=_rules("round_log2"),
         by_element=each((["e2m1"], {"rounding": "rnz", "zero": "positive"}), (["e4m3"], {})),
-        remark="the library takes an FP32 log2, wrong for thousands of maxima by one either way; blocks of zeros, "
-        "bytes below 0, NaN and Inf as under mlx",
+        remark="the library computes an FP32 log2, which is wrong by one in either direction for thousands of maxima; "
+        "blocks of zeros, bytes below 0, NaN and Inf as under mlx",
     ),
     Profile(
         name="modelopt",
@@ -130,8 +132,8 @@ PROFILES = by_name(
         checked="0.47.0",
         rules=_rules("ceil"),
         by_element=each((["e2m1"], {"rounding": "rnz", "zero": "taken_negative"}), (["e4m3"], {"specials": "te"})),
-        remark="the library takes an FP32 log2, one too small for thousands of maxima; NaN in a block gives byte 0 "
-        "there, in MXFP4 Inf too; in MXFP4 numbers below 2**-150 times the scale are -0",
+        remark="the library computes an FP32 log2, which is one too small for thousands of maxima; NaN in a block "
+        "gives byte 0 there, in MXFP4 also Inf; in MXFP4 numbers below 2**-150 times the scale are -0",
     ),
     Profile(
         name="ggml",
@@ -141,8 +143,8 @@ PROFILES = by_name(
         checked="0.19.0, ggml's commit d99724f2 of 2026-08-21",
         rules=_rules("floor", rounding="rnz", zero="positive"),
         by_element=each((["e2m1"], {})),
-        remark="the library's FP32 log2 gives one byte too many for thousands of maxima just below powers of two, "
-        "and bytes below 0 wrap; a block with NaN or Inf is one of zeros with byte 0 in gguf-py",
+        remark="the library's FP32 log2 gives a byte that is one too large for thousands of maxima just below powers "
+        "of two, and bytes below 0 wrap; in gguf-py a block with NaN or Inf is a block of zeros with byte 0",
     ),
     Profile(
         name="quark",
@@ -152,7 +154,7 @@ PROFILES = by_name(
         checked="0.13",
         rules=_rules("even", zero="positive"),
         by_element=each((["e3m2", "e2m3", "e2m1"], {}), (["e5m2", "e4m3"], {"zero": "signed"})),
-        remark="maxima that round up to 2**128, and Inf, have byte 254 there; blocks with NaN are NaN",
+        remark="in the library maxima that round up to 2**128, and Inf, have byte 254; blocks with NaN are NaN",
     ),
 )
 """Profiles of `Encode` by name."""

@@ -35,7 +35,7 @@ NVFP4_ENCODERS = by_name(
         library="torchao",
         checked="0.18.0",
         rules=(("order", "ao"),),
-        remark="bit for bit on x86; the sign of a NaN that an invalid operation makes is that of x86",
+        remark="bit for bit on x86; an invalid operation gives NaN with the sign of x86",
     ),
     Profile(
         name="nvfp4_ao_single",
@@ -44,7 +44,7 @@ NVFP4_ENCODERS = by_name(
         library="torchao",
         checked="0.18.0",
         rules=(("order", "ao_single"),),
-        remark="no scale of the tensor",
+        remark="without a scale of the tensor",
     ),
     Profile(
         name="nvfp4_modelopt",
@@ -53,7 +53,7 @@ NVFP4_ENCODERS = by_name(
         library="nvidia-modelopt",
         checked="0.47.0",
         rules=(("order", "modelopt"),),
-        remark="a scale that is NaN has either sign there",
+        remark="in the library a NaN scale has either sign",
     ),
     Profile(
         name="nvfp4_compressed_tensors",
@@ -62,7 +62,7 @@ NVFP4_ENCODERS = by_name(
         library="compressed-tensors",
         checked="0.20.0",
         rules=(("order", "compressed_tensors"),),
-        remark="of weights in FP32; in BF16 the library rounds b / 6 to BF16; NaN scales have either sign there",
+        remark="for weights in FP32; in BF16 the library rounds b / 6 to BF16; NaN scales have either sign there",
     ),
 )
 """Profiles of `Nvfp4Encode` by name."""
@@ -74,7 +74,7 @@ NVFP4_DECODERS = by_name(
         date="2026-08",
         checked=TE_CHECKED,
         rules=(("convention", "amax"), ("nan", "all_ones")),
-        remark="s * a is Inf where a is above 7.6e35 and the scale is large",
+        remark="s * a is Inf if a is above 7.6e35 and the scale is large",
     ),
     Profile(
         name="nvfp4_ao",
@@ -83,7 +83,7 @@ NVFP4_DECODERS = by_name(
         library="torchao",
         checked="0.18.0",
         rules=(("convention", "multiplier"), ("nan", "payload")),
-        remark="bit for bit on a CPU, but for NaN of BF16, and NaN of 0 * Inf, which is negative on x86",
+        remark="bit for bit on a CPU, except for NaN of BF16 and NaN of 0 * Inf, which is negative on x86",
     ),
     Profile(
         name="nvfp4_ao_single",

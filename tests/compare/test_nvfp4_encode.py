@@ -1,4 +1,4 @@
-"""Where the orders of NVFP4 differ: counts of the specification, and examples that are differences."""
+"""Differences of the orders of NVFP4: the counts of the specification, and examples."""
 
 from __future__ import annotations
 

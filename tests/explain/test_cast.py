@@ -1,4 +1,4 @@
-"""What `explain_cast` shows is what the exact definition and the fast model give, by the steps that are shown."""
+"""The steps of `explain_cast` lead to the codes of the exact definition and the fast model."""
 
 import importlib
 import json
@@ -93,7 +93,7 @@ def test_what_happens_to_a_number():
 
 
 def test_a_sign_that_is_dropped_and_a_number_below_all():
-    """The magnitude is 3 * 2^-129, or 1.5 * 2^-128. Its binade is below that of 2^-127, the smallest number."""
+    """The magnitude is 3 * 2^-129, or 1.5 * 2^-128. Its binade is below 2^-127, the smallest number."""
     step = explain_cast([0x80300000], "e8m0", "ptx").numbers[0]
     assert (step.kind, step.value, step.sign_dropped) == ("subnormal", -3 * 2.0**-129, True)
     assert (step.below, step.above, step.guard, step.sticky, step.action, step.code) == (None, 0, 1, 0, "up", 0)

@@ -1,4 +1,4 @@
-"""What `explain_decoder` shows is what `dequantize` does, by the steps that are shown."""
+"""The steps of `explain_decoder` lead to the numbers of `dequantize`."""
 
 import json
 import math

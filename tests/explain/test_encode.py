@@ -1,4 +1,4 @@
-"""What `explain` shows is what `quantize` does: the same bytes and codes, reached by the steps that are shown."""
+"""The steps of `explain` lead to the bytes and codes of `quantize`."""
 
 import json
 import math
@@ -137,7 +137,7 @@ def value(code: int, element) -> Fraction:
     return (bool(field) + Fraction(fraction, 1 << element.man_bits)) * Fraction(2) ** (max(field, 1) - element.bias)
 
 
-# element, rule, a, what is shown: the byte by hand from docs/numerics.md
+# element, rule, a, arithmetic: the byte by hand from docs/numerics.md
 @pytest.mark.parametrize(
     "element, rule, a, arithmetic",
     [

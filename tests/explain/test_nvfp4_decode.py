@@ -1,4 +1,4 @@
-"""Explanations and comparisons of decoders under two levels of scales."""
+"""Explanations and comparisons of NVFP4 decoders."""
 
 from __future__ import annotations
 

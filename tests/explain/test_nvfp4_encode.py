@@ -1,4 +1,4 @@
-"""The steps of a block of NVFP4: those of the specification's example, and of every order on edge cases."""
+"""The steps of an NVFP4 block: the example of the specification, and edge cases of every order."""
 
 from __future__ import annotations
 

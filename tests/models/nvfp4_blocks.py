@@ -46,7 +46,7 @@ AMAXIMA = tuple(map(float, np.array([0, 1e-44, 1e-38, 2.0**-126, 1e-30, 0.3, 1, 
 
 
 def ties(numerics_max: int = 448) -> np.ndarray:
-    """(n, 16) float32: numbers at and beside every boundary of an element, under a scale of 1 where a is 2688."""
+    """(n, 16) float32: numbers at and next to every boundary of an element, under a scale of 1 where a is 2688."""
     boundaries = np.array([0, 0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5, 6], np.float32).view(np.uint32)
     rows = [[0x40C00000, *(int(bits) + step & 0xFFFFFFFF for step in (0, 1) for bits in boundaries[1:8]), NEGATIVE]]
     rows.append([0x40C00000, *(int(bits) - 1 | NEGATIVE for bits in boundaries[1:]), *[0] * 7])

@@ -1,4 +1,4 @@
-"""What a conversion lost, against sums in double precision over single elements."""
+"""Statistics of a conversion, against sums in double precision over single elements."""
 
 import dataclasses
 import math
@@ -102,7 +102,7 @@ def test_padding_is_not_counted(format, columns):
 
 @pytest.mark.parametrize("dtype", [np.float16, np.uint16])
 def test_short_sources(dtype):
-    """The statistics of 16-bit numbers are those of the same numbers widened."""
+    """16-bit numbers have the statistics of the same numbers widened."""
     patterns = np.random.default_rng(8).integers(0, 1 << 16, (64, 64), dtype=np.uint16)
     wide = (
         (patterns.astype(np.uint32) << 16).view(np.float32)

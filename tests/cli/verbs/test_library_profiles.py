@@ -117,7 +117,7 @@ def test_a_library_without_a_profile(layout, suffix, source, tmp_path, fails, pa
     """The sentence names those that store what the layout stores, and each of them is taken."""
     arguments = "quantize", source, tmp_path / f"a{suffix}", "-f", "nvfp4", "--layout", layout
     sentence = fails(2, *arguments)
-    assert sentence.endswith("a profile that has this convention: nvfp4_ao, nvfp4_modelopt")
+    assert sentence.endswith("a profile of this convention: nvfp4_ao, nvfp4_modelopt")
     for profile in sentence.rpartition(": ")[2].split(", "):
         assert nvfp4_encoding("nvfp4", profile).block.convention is Convention.MULTIPLIER
         passes(*arguments, "--profile", profile)

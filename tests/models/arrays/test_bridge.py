@@ -10,7 +10,7 @@ from mxcast.models.arrays.block_array import BlockArray
 from mxcast.spec import BLOCKS, E4M3, FP32, OTHER_BLOCKS, BlockFormat, Convention
 
 MXFP4, NVFP4 = BLOCKS["mxfp4_e2m1"], OTHER_BLOCKS["nvfp4"]
-EXACT = {  # pairs of elements of which the first has no value that the second has not
+EXACT = {  # by element: elements that contain all of its values
     "e2m1": {"e2m1", "e2m3", "e3m2", "e4m3", "e5m2"},
     "e2m3": {"e2m3", "e4m3"},
     "e3m2": {"e3m2", "e4m3", "e5m2"},
@@ -71,8 +71,8 @@ def is_power(value: Fraction) -> bool:
 
 @pytest.mark.parametrize("convention", [Convention.MULTIPLIER, Convention.DIVISOR, Convention.AMAX])
 def test_all_scales_in_all_conventions(convention):
-    """All numbers are those of before, as readers of the convention compute them; NaN blocks are NaN, and blocks of
-    zeros survive under every scale. Where float32 has no tensor scale it is said.
+    """Readers of the convention compute the same numbers as before. NaN blocks stay NaN, and blocks of zeros survive
+    under every scale. A tensor scale outside float32 is refused.
     """
     block, refused = NVFP4.scaled_by(convention), []
     for top in (*range(20), *range(20, 235, 10), *range(235, 255)):

@@ -1,4 +1,4 @@
-"""Parts of an array in every layout: what `pack` makes of a part stands where `stored_boxes` says."""
+"""Parts of an array in every layout: `stored_boxes` gives the place of the packed part."""
 
 import math
 

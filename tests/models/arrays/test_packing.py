@@ -1,4 +1,4 @@
-"""Where bytes stand: against the definitions of the layouts, place by place, and against the libraries themselves."""
+"""Places of bytes, against the definitions of the layouts and against the libraries themselves."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def shapes(layout: Layout) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("layout", ALL, **OF)
 def test_unpacking_is_the_inverse(layout):
-    """Of all shapes, whole and with rows that are completed; and packing is that of unpacking."""
+    """For all shapes, with complete rows and with padding; packing is also the inverse of unpacking."""
     for shape in shapes(layout):
         q = block_array(layout, shape)
         stored = pack(q, layout.dialect, name=NAME)

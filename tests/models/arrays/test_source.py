@@ -1,4 +1,4 @@
-"""What `quantize` takes for an array: NumPy's own, and those of other libraries by DLPack or ``__array__``."""
+"""Arrays that `quantize` reads: from NumPy, and from other libraries by DLPack or ``__array__``."""
 
 import ctypes
 import gc
@@ -253,7 +253,7 @@ def test_another_capsule_is_refused(capsule):
 
 
 def test_a_tensor_without_memory_is_refused():
-    """As those of PyTorch are that stand for zeros, or for what has not been computed."""
+    """PyTorch has such tensors, for zeros and for numbers that were not computed yet."""
     foreign = Foreign(np.ones(32, np.float32))
     foreign.managed.tensor.data = None
     with pytest.raises(TypeError, match="^x cannot be read: its numbers are nowhere in memory"):
@@ -540,7 +540,7 @@ def test_jobs_may_be_of_numpy():
 
 
 def nearest_float32(value: Fraction) -> np.float32:
-    """By exact distances to the neighbours of what NumPy makes of it; ties to the even pattern."""
+    """By exact distances to the neighbours of NumPy's number; ties to the even pattern."""
     guess = np.float32(float(value))
     around = [np.nextafter(guess, np.float32(side)) for side in (-np.inf, np.inf)]
     return min(

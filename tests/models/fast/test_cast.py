@@ -42,8 +42,10 @@ FRACTIONS = [
 
 
 def patterns_of(source: str, seed: int = 0) -> np.ndarray:
-    """All patterns of a 16-bit source; of FP32 every sign and exponent with fractions around all binary places and 60
-    drawn ones; of FP64 those around every exponent that a code has, 0, and Inf, with ties and their neighbours.
+    """Patterns of a source: all of 16 bits, and a selection of FP32 and FP64.
+
+    FP32 has every sign and exponent, with fractions around all binary places and 60 random ones. FP64 has the exponents
+    of all codes, 0 and Inf, with ties and their neighbours.
     """
     if source == "fp64":
         fields = np.array([0, *range(1023 - 152, 1023 + 130), 2047])
@@ -171,7 +173,7 @@ def test_the_nearest_of_all_numbers(name, source, rounding):
 
 @pytest.mark.parametrize("name", ["e4m3", "e2m1", "e5m2fnuz", "ue4m3"])
 def test_the_sign_of_zero(name):
-    """What `signed` gives, but for zeros: of the numbers that are zero, or of those that become zero."""
+    """The results differ from `signed` only for zeros: numbers that are zero, or that become zero."""
     patterns = patterns_of("bf16")
     x = patterns.view(ml_dtypes.bfloat16).astype(np.float32)
     signed = cast_all(casting(name, source="bf16"), patterns).astype(int)

@@ -1,4 +1,4 @@
-"""`dequantize` against the exact definition, for block formats that no encoder makes too; and what it refuses."""
+"""`dequantize` against the exact definition, also for block formats without an encoder; arrays that it refuses."""
 
 import dataclasses
 

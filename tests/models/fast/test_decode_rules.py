@@ -1,5 +1,5 @@
-"""Decoding under all rules: the golden model against the exact definition, against ml_dtypes, and against what the
-sources of profiles say.
+"""Decoding under all rules: the golden model against the exact definition, against ml_dtypes, and against the
+sources of profiles.
 """
 
 import random

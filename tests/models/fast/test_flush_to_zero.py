@@ -1,4 +1,4 @@
-"""A processor that is switched to flush-to-zero, as some libraries do for the whole process, is noticed."""
+"""Flush-to-zero mode of the processor, which some libraries set for the whole process, is refused."""
 
 import ctypes
 import platform
@@ -10,7 +10,7 @@ import pytest
 from mxcast.models import dequantize, quantize
 
 pytestmark = pytest.mark.skipif(
-    platform.machine() not in ("x86_64", "AMD64"), reason="the control register is that of x86"
+    platform.machine() not in ("x86_64", "AMD64"), reason="sets the control register of x86"
 )
 
 MODES = 0x8040

@@ -52,7 +52,7 @@ def test_pairs_of_scale_and_code(convention, destination):
 @pytest.mark.parametrize("nan", DecodedNan)
 @pytest.mark.parametrize("destination", WORDS)
 def test_nan(destination, nan, block):
-    """Of a scale that is NaN, and of zero times Inf."""
+    """NaN scales, and zero times Inf."""
     for g in map(np.float32, (1, np.inf, 0)):
         rules = nvfp4_decoding(block, convention="multiplier", destination=destination, nan=nan)
         q = every_pair(rules, g)

@@ -1,4 +1,4 @@
-"""NVFP4 by the fast model: equal to the exact definition, to what libraries publish, and to nothing that is planted."""
+"""NVFP4 by the fast model: equal to the exact definition and to published results, and different with planted bugs."""
 
 from __future__ import annotations
 
@@ -383,7 +383,7 @@ WITNESSES = {
         ),
     ),
 }
-"""Of each planted bug, the profile, the block that refutes it and the largest magnitude of its tensor."""
+"""Planted bugs: the profile, the block that refutes the bug, and the largest magnitude of its tensor."""
 
 
 @pytest.mark.parametrize("bug", WITNESSES)

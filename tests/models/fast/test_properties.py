@@ -43,7 +43,7 @@ def test_lanes_do_not_matter(patterns, rules, order):
 
 
 def has_own_sign(pattern: int, code: int, rules: Encode) -> bool:
-    """Is the sign of this element not that of its number?"""
+    """Can the sign of this element differ from the sign of its number?"""
     if rules.zero is EncodedZero.POSITIVE:
         return code & rules.block.element.magnitude_mask == 0
     return rules.zero is not EncodedZero.SIGNED and pattern & 0x7FFFFFFF == 0

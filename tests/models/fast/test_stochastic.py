@@ -29,9 +29,9 @@ def codes(tails: np.ndarray, random: np.ndarray, bits: int) -> np.ndarray:
 
 @pytest.mark.parametrize("bits", [1, 2, 3, 4, 5])
 def test_probability_and_bias_for_every_tail(bits):
-    """Of the 2**n values of the random bits exactly floor(2**n f) round up, f being the part of a step that is cut off.
+    """Exactly floor(2**n f) of the 2**n random values round up, where f is the part of a step that is cut off.
 
-    So the expected value is below the exact one by less than 2**-n of a step, and by half of that on average.
+    So the expected value is below the exact one by less than 2**-n of a step, and by half of this on average.
     """
     tails = np.arange(1 << TAIL)
     ups = np.zeros(1 << TAIL, np.int64)

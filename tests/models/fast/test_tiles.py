@@ -1,4 +1,4 @@
-"""One scale for a tile of 32 x 32 numbers: expected bits are those of the exact definition, tile by tile."""
+"""One scale for a tile of 32 x 32 numbers: the exact definition gives the expected bits, tile by tile."""
 
 import numpy as np
 import pytest

@@ -28,7 +28,7 @@ def nibbles(packed: np.ndarray) -> np.ndarray:
 
 
 def compared(x: np.ndarray, rules, bytes_: np.ndarray, codes: np.ndarray, same_byte, same_codes, record) -> None:
-    """Bytes of blocks of which ``same_byte`` holds, and codes of elements of which ``same_codes`` holds besides."""
+    """Compare the bytes of the blocks in ``same_byte``, and their codes in ``same_codes``."""
     q = quantize(x.view(np.float32), rules)
     np.testing.assert_array_equal(bytes_[same_byte], q.scales[same_byte, 0])
     same = same_codes & same_byte[:, None]

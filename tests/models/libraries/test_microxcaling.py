@@ -63,7 +63,7 @@ def log2_exponents(x: np.ndarray, rules) -> np.ndarray:
 
 
 def smallest_exponent(rules) -> int:
-    """Of the step between the smallest elements."""
+    """The exponent of the step between the smallest elements."""
     element = rules.block.element
     return -element.frac_bits if isinstance(element, FixedFormat) else element.emin - element.man_bits
 
@@ -118,7 +118,7 @@ def test_numbers_equal_microxcaling(element, rounding):
 
 
 def test_the_published_witness_of_the_lost_half():
-    """0x3A7FFFFF beside the byte 127: exactly 00, in the library 01."""
+    """0x3A7FFFFF under byte 127: the code is exactly 00, and 01 in the library."""
     x = np.zeros((1, 32), np.uint32)
     x[0, :2] = 0x3A7FFFFF, 0x43800000
     x = x.view(np.float32)

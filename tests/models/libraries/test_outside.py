@@ -173,9 +173,7 @@ def test_every_rounding_to_every_kind_of_format_equals_gfloat(element, rounding)
 
 
 def test_fp32_log2_is_one_too_big_for_7404_largest_magnitudes():
-    """What the profile `microxcaling` says of the library: log2, rounded to FP32, of numbers just below a power
-    of two.
-    """
+    """The remark of the profile `microxcaling` on the library: log2 of numbers just below a power of two, in FP32."""
     steps_below = np.tile(np.arange(1, 129, dtype=np.uint32), 254)
     patterns = np.arange(2, 256, dtype=np.uint32).repeat(128) * np.uint32(1 << 23) - steps_below
     log2 = np.log2(patterns.view(np.float32).astype(np.float64)).astype(np.float32)

@@ -64,7 +64,7 @@ def even_is_infinite(x: np.ndarray, element: str) -> np.ndarray:
 
 
 def log2_byte(x: np.ndarray, rules) -> np.ndarray:
-    """What release 0.18 takes for rceil: FP32 division, then FP32 log2 of the quotient, each rounded to nearest."""
+    """The byte of release 0.18 for rceil: FP32 division, then FP32 log2 of the quotient, each rounded to nearest."""
     quotient = np.abs(x).max(axis=1) / np.float32(float(rules.block.element.max_value))
     with np.errstate(divide="ignore"):
         log2 = np.log2(quotient.astype(np.float64)).astype(np.float32)
@@ -108,7 +108,7 @@ def test_finite_blocks_equal_torchao(element, mode):
     same = (theirs == ours) & ~((theirs == 0) & BEFORE_0_19)
     assert same.sum() > 10_000
     np.testing.assert_array_equal(codes[same], q.codes[same])
-    # what is left: the elements of the bytes that are known to differ, and release 0.18's blocks of byte 0, which it
+    # the rest: elements under the bytes that are known to differ, and release 0.18's blocks of byte 0, which it
     # divides by 2**-126 instead of 2**-127, or under rceil by 1
     seen = 0
     for row, byte, found in zip(x[~same], theirs[~same], codes[~same]):

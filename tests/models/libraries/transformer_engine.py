@@ -43,7 +43,7 @@ def four_over_six(
     x: np.ndarray, amax: float, metric: str, most: int, rows: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """E4M3 bytes (n,), codes (n, 16) and whether 4 was taken (n,), of finite blocks (n, 16), where each ``rows`` rows
-    share a scale. The candidates and their errors are those of the NVFP4 4over6 kernel without fast math.
+    share a scale. The candidates and their errors follow the NVFP4 4over6 kernel without fast math.
     """
     with np.errstate(all="ignore"):
         amax, wide = np.float64(np.float32(amax)), x.astype(np.float64)

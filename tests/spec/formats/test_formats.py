@@ -439,7 +439,7 @@ def test_another_spelling_of_a_standard_format(name, standard):
 
 @pytest.mark.parametrize("format, theirs", [(E4M3FNUZ, "float8_e4m3fnuz"), (E5M2FNUZ, "float8_e5m2fnuz")])
 def test_formats_without_negative_zero(format, theirs):
-    """Every code is that of ml_dtypes; blocks have no such elements."""
+    """Every code has the value of ml_dtypes; blocks have no such elements."""
     values = np.arange(256, dtype=np.uint8).view(getattr(ml_dtypes, theirs)).astype(np.float64)
     numbers = [format.decode(code) for code in range(256)]
     assert [number.kind for number in numbers] == ["nan" if np.isnan(value) else "finite" for value in values]

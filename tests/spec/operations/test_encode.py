@@ -1,4 +1,4 @@
-"""Rules, numerics, profiles and configurations: what they hold, refuse and are called."""
+"""Rules, numerics, profiles and configurations: contents, names and refusals."""
 
 from __future__ import annotations
 
@@ -358,7 +358,7 @@ def test_what_was_not_written_is_not_read(fields, kind, sentence):
 # ---- profiles
 
 
-# numerics.md, section 0.1: what a profile has beside rne, nan_block and exact subnormals of FP32 numbers
+# numerics.md, section 0.1: rules of profiles other than rne, nan_block and exact subnormals of FP32 numbers
 @pytest.mark.parametrize(
     "name, rules",
     [
@@ -760,7 +760,7 @@ def test_names_may_be_in_capitals(block):
 
 
 def test_the_class_of_version_0_1_has_a_new_name():
-    """An old script goes on, and is told."""
+    """An old script works, with a warning."""
     with pytest.warns(FutureWarning, match="^mxcast.spec.Numerics is called Encode now$"):
         from mxcast.spec import Numerics
     assert Numerics is Encode

@@ -1,4 +1,4 @@
-"""Operations with two levels of scales: what they hold, refuse and are called."""
+"""Operations on NVFP4: contents, names and refusals."""
 
 from __future__ import annotations
 
