@@ -1,1 +1,1 @@
-"""Explanations on the screen, one file for each operation."""
+"""Explanations on the screen: one file for each operation."""

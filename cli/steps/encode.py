@@ -1,41 +1,27 @@
-"""An explanation on the screen: lines and two tables, for a terminal of 100 columns or a pipe."""
+"""The explanation of a block on the screen: lines, a table of scale rules, and a table of elements."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 
-from rich.text import Text
-
 from ...explain.encode_steps import ElementStep, Explanation, ScaleStep
-from ...spec import Encode, NumberFormat, Operation, Rounding
+from ...spec import Encode, NumberFormat, Rounding
 from ..output import Output
+from .parts import Cells, block, cut_bits, elements, line, number, pattern, rounding, title
 
-STYLES = {"exact": "green", "tie": "cyan", "saturated": "red", "flushed": "yellow", "specials": "magenta"}
-"""Colours of what the rounding did, by the first word."""
-
-WIDE = 150
-"""Columns from which an element or a number takes one line; below, two quantities share a column."""
+ALWAYS = ("block_size", "source", "scale_rule", "rounding", "specials")
+"""Rules that the title always names."""
 
 
 def show(explanation: Explanation, output: Output, remarks: Sequence[str], everything: bool) -> None:
-    """Print an explanation; ``remarks`` are on where the values come from, ``everything`` shows zeros too."""
+    """Print an explanation; ``remarks`` say where the values come from, ``everything`` includes zeros."""
     numerics, scale, largest = explanation.numerics, explanation.scale, explanation.largest
-    output.say(title(numerics, Encode(block=numerics.block), ALWAYS, explanation.profile))
-    missing = numerics.block_size - explanation.given
-    line(
-        output,
-        "values",
-        *remarks,
-        *([f"{explanation.given} given, {missing} zeros complete the block"] if missing else []),
-    )
-    line(
-        output,
-        "classes",
-        ", ".join(f"{count} {kind}" for kind, count in explanation.classes.items() if count),
-        *explanation.remarks,
-    )
+    title(output, numerics, Encode(block=numerics.block), ALWAYS, explanation.profile)
+    block(output, explanation, numerics.block_size, remarks)
+    line(output, "", *explanation.remarks)
     if largest is None:
         line(output, "largest", "a = 0: no finite number other than zero is left")
     else:
@@ -49,29 +35,7 @@ def show(explanation: Explanation, output: Output, remarks: Sequence[str], every
     line(output, "scale", f"{scale.rule}: {scale.arithmetic}", f"byte {scale.byte} = 0x{scale.byte:02X}, {x}")
     output.table([_rule(step, step is scale) for step in explanation.scale_rules])
     chosen = [step for step in explanation.elements if everything or step.kind != "zero"]
-    if chosen:
-        output.table([_element(step, explanation, stacked=(output.width or WIDE) < WIDE) for step in chosen])
-    if len(chosen) < len(explanation.elements):
-        output.say(f"{len(explanation.elements) - len(chosen)} elements that are zero are not shown; --all shows them")
-
-
-ALWAYS = ("block_size", "source", "scale_rule", "rounding", "specials")
-"""Rules that the title names in any case; the others where they are not the usual ones."""
-
-
-def title(rules: Operation, usual: Operation, always: Sequence[str], profile: str | None) -> str:
-    """What is converted, the profile, and of the rules those of ``always`` and those that are not the usual ones."""
-    fields, defaults = rules.by_name(), usual.by_name()
-    shown = [f"{key}={value}" for key, value in fields.items() if key in always or value != defaults.get(key)]
-    under = f" under {profile}" if profile else ""
-    return f"{rules.subject}{under}: {' '.join(shown)}"
-
-
-def line(output: Output, label: str, *texts: str) -> None:
-    """Lines of text, the first behind a label."""
-    for text in texts:
-        output.say(f"{label:<9}{text}")
-        label = ""
+    elements(output, chosen, partial(_element, explanation), hidden=len(explanation.elements) - len(chosen))
 
 
 def _rule(step: ScaleStep, own: bool) -> dict[str, object]:
@@ -86,54 +50,27 @@ def _rule(step: ScaleStep, own: bool) -> dict[str, object]:
     }
 
 
-def _element(step: ElementStep, explanation: Explanation, stacked: bool) -> dict[str, object]:
-    numerics, digits = explanation.numerics, 7 if stacked else 9
+def _element(explanation: Explanation, step: ElementStep, digits: int) -> Cells:
+    numerics = explanation.numerics
     element = numerics.block.element
-    code = f"0x{step.code:0{-(-element.bits // 4)}X}"
     relative = "" if step.relative_error is None else f"{100 * step.relative_error:.3g}%"
-    below, bits = _below(step, numerics)
-    cells: list[tuple[tuple[str, ...], tuple[object, ...]]] = [
+    heading, bits = cut_bits(step, numerics.rounding is Rounding.SR, -(-numerics.random_bits // 4))
+    return [
         (("lane",), (step.lane,)),
         (("input", "V"), (explanation.patterns[step.lane], number(step.value, digits))),
         (("V / 2^X", "cut off"), (number(step.quotient, digits), _magnitude(step.cut, element))),
-        ((below,), (bits,)),
-        (("rounding",), (Text(step.action, STYLES.get(step.action.split()[0], "")),)),
-        (("code", "fields"), (code, step.fields)),
+        ((heading,), (bits,)),
+        (("rounding",), (rounding(step.action),)),
+        (("code", "fields"), (pattern(step.code, element.bits), step.fields)),
         (("element", "decoded"), (number(step.element, digits), number(step.decoded, digits))),
         (("error", "relative"), (number(step.error, 4), relative)),
     ]
-    return row(cells, stacked)
-
-
-def row(cells: Sequence[tuple[tuple[str, ...], tuple[object, ...]]], stacked: bool) -> dict[str, object]:
-    """A row of a table from names and values that belong together, which are ``stacked`` in one column or beside each
-    other.
-    """
-    columns: dict[str, object] = {}
-    for names, values in cells:
-        if stacked and len(names) > 1:
-            columns["\n".join(names)] = "\n".join(map(str, values))
-        else:
-            columns |= zip(names, values)
-    return columns
-
-
-def _below(step: ElementStep, numerics: Encode) -> tuple[str, str]:
-    """Heading and cell for the bits below those that were cut off to."""
-    if numerics.rounding is Rounding.SR:
-        digits = -(-numerics.random_bits // 4)
-        return "tail + random", "" if step.tail is None else f"0x{step.tail:0{digits}X} + 0x{step.random:0{digits}X}"
-    return "G S", "" if step.guard is None else f"{step.guard} {step.sticky}"
 
 
 def _magnitude(code: int | None, element: NumberFormat) -> str:
+    """The fields of a code without its sign."""
     if code is None:
         return ""
     digits = f"{code:0{element.bits - 1}b}"
-    ends = list(accumulate(element.fields[1:], initial=0))  # all but the sign
+    ends = list(accumulate(element.fields[1:], initial=0))
     return "|".join(digits[start:end] for start, end in pairwise(ends))
-
-
-def number(value: float | None, digits: int) -> str:
-    """The cell of a number, empty where there is none."""
-    return "" if value is None else f"{value:.{digits}g}"
