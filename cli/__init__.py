@@ -1,10 +1,10 @@
-"""The `mxcast` command. Every verb is one call into the packages beside this one."""
+"""The `mxcast` command. Each verb calls one function of the other packages."""
 
 from __future__ import annotations
 
 import sys
 
-TYPE_CHECKING = False  # that of typing, which takes longer to import than all that comes before `install`
+TYPE_CHECKING = False  # typing takes longer to import than everything before `install`
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -12,10 +12,10 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command with these arguments, those of the process by default; returns the exit code.
+    """Run the command with these arguments, or with the arguments of the process; returns the exit code.
 
-    As the command of a process it takes care of signals, before anything else is imported, and of standard streams that
-    are closed or cannot show every character.
+    For a process, signals are handled before anything else is imported. Standard streams may be closed, or may lack
+    characters.
     """
     if arguments is not None:
         from .app import command
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from .streams import complain
 
         complain("mxcast: interrupted")
-        return 128 + getattr(stopped, "number", SIGINT)  # it has no number before `install`
+        return 128 + getattr(stopped, "number", SIGINT)  # a plain KeyboardInterrupt before `install`
     finally:
         from ..host.signals import uninstall
 

@@ -1,4 +1,4 @@
-"""Rules as a person writes them: PROFILE:KEY=VALUE,KEY=VALUE, and KEY=VALUE after --set."""
+"""Texts of rules: PROFILE:KEY=VALUE,KEY=VALUE, and KEY=VALUE after --set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_DIGITS = 18
 
 
 def profile_and_fields(text: str) -> tuple[str, dict[str, str | int]]:
-    """A profile and the fields that replace its own: ``ocp:scale_rule=ceil,specials=te``, or ``ocp`` alone."""
+    """A profile and the fields that replace its rules, from ``ocp:scale_rule=ceil,specials=te`` or ``ocp``."""
     profile, colon, replaced = text.partition(":")
     parts = replaced.split(",") if colon else []
     if not profile or not all("=" in part for part in parts):
@@ -36,5 +36,5 @@ def assignment(text: str) -> tuple[str, str | int]:
         raise ValueError(f"--set takes KEY=VALUE, not {excerpt(text)}")
     if key == "block":
         raise ValueError("--set takes rules: the block is the format itself")
-    # a number of more digits is that of no rule, and Python does not read one of thousands: refused as it was written
+    # no rule takes a longer number: it stays a text, which the rule refuses
     return key, int(value) if value.isascii() and value.isdecimal() and len(value) <= MOST_DIGITS else value

@@ -92,7 +92,7 @@ def _nvfp4() -> Rows:
         *(row for row in _members({**NVFP4_RULES, **NVFP4_DECODE_RULES, **NVFP4_CHOICES}) if row["key"] != "rounding"),
         _row("rounding", "rne or sr", "of elements, as of other formats; sr under te and paper"),
         _row("scale_max", "448 or 256", "the scale of the largest block of a tensor"),
-        *_built(nvfp4_config("nvfp4"), "; those of the order te"),
+        *_built(nvfp4_config("nvfp4"), "; of the order te"),
         LAYOUT,
     ]
 
@@ -100,13 +100,13 @@ def _nvfp4() -> Rows:
 LAYOUT = _row(
     "layout",
     "as gpt_oss",
-    "how blocks stand in the ports, as a library stores them: bytes of codes, or blocks of bytes with their scale "
+    "order of the bits in the ports, as a library stores blocks: bytes of codes, or blocks of bytes with their scale "
     "(mxcast list layouts)",
 )
 
 
 def _built(config: HardwareConfig, remark: str = "") -> Rows:
-    """Keys of the hardware of any operation; its stage boundaries are those of this configuration."""
+    """Keys of the hardware of any operation; the stage boundaries are taken from this configuration."""
     return [
         *(_row("optimize", str(goal), goal.__doc__) for goal in Goal),
         _row("registered_after", ",".join(config.stages), f"stage boundaries with registers, any of them{remark}"),
@@ -129,12 +129,12 @@ def _targets() -> Rows:
 
 
 def _chosen(best: Mapping[str, Mapping[Goal, Mapping[str, Rule]]], target: str) -> str:
-    """What is best for area on a target."""
+    """The smallest micro-architecture on a target."""
     return " ".join(f"{key}={value}" for key, value in best[target].get(Goal.AREA, {}).items())
 
 
 def _of_decoders(target: str) -> str:
-    """The same of decoders, by the fraction bits of the element."""
+    """The smallest micro-architectures of decoders on a target, by the fraction bits of the element."""
     found: dict[str, list[str]] = {}
     for bits, choices in enumerate(BEST_DECODERS[target].get(Goal.AREA, ()), start=1):
         found.setdefault(" ".join(f"{key}={value}" for key, value in choices.items()), []).append(str(bits))

@@ -1,4 +1,4 @@
-"""What `mxcast quantize`, `dequantize` and `convert` print about the files that they have written."""
+"""Output of `mxcast quantize`, `dequantize` and `convert` about the files that they wrote."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from ..tensors.convert.repacking import ConvertedFile
 
 SHOWN = 8
-"""Tensors with results that are NaN or Inf and are named."""
+"""Tensors with NaN or Inf in their results that are named."""
 
 
 @contextlib.contextmanager
 def resumable(target: Path) -> Iterator[None]:
-    """A block that writes a model into a folder. Whoever ends it reads how it goes on."""
+    """A context that writes a model into a folder. If it is interrupted, the error says how to resume it."""
     try:
         yield
     except KeyboardInterrupt:
@@ -48,7 +48,7 @@ def quantized_row(name: str, shape: str, statistics: Statistics) -> dict[str, ob
 
 
 def shards_written(report: ConvertedCheckpoint, output: Output) -> None:
-    """Say what was written for each shard."""
+    """Print a row for each shard."""
     from ..tensors.convert.not_finite import NotFinite
 
     by = dict.fromkeys(report.resumed, "an earlier command and this one") | dict.fromkeys(
@@ -74,7 +74,7 @@ def shards_written(report: ConvertedCheckpoint, output: Output) -> None:
 
 
 def file_written(report: DequantizedFile | ConvertedFile, target: Path, output: Output) -> None:
-    """Say what was written."""
+    """Print a row for each tensor."""
     output.table(
         [{"tensor": one_line(name), "shape": " x ".join(map(str, shape))} for name, shape in report.tensors.items()]
     )
@@ -86,7 +86,7 @@ def file_written(report: DequantizedFile | ConvertedFile, target: Path, output: 
 
 
 def _not_finite(counts: Mapping[str, NotFinite], output: Output) -> None:
-    """Say for each tensor how many results are NaN or Inf, and why."""
+    """Print for each tensor how many results are NaN or Inf, and why."""
     for name, one in list(counts.items())[:SHOWN]:
         output.say(f"not finite: {one_line(name)}: {one.words}")
     if len(counts) > SHOWN:

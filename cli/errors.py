@@ -1,4 +1,4 @@
-"""Exit codes, and the one sentence for each error that a user can mend."""
+"""Exit codes, and one sentence for each error that a user can mend."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .streams import complain
 from .text import shown
 
 WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
-"""Errors without a file that come from standard output."""
+"""Errors of standard output, which name no file."""
 
 
 class ExitCode(IntEnum):
-    """What the command tells the shell; a check that could not compare anything has failed."""
+    """Exit codes of the command. A check that could not compare anything has failed."""
 
     PASSED = 0
     FAILED = 1
     USAGE = 2
-    """Also what is wrong with the files that were given."""
+    """A wrong option, configuration or input file."""
     TOOL = 3
     """A tool is missing or too old."""
     INCONCLUSIVE = 4
@@ -32,15 +32,15 @@ class ExitCode(IntEnum):
     HANGUP = 129
     INTERRUPTED = 130
     PIPE = 141
-    """Who read the output has closed it, as ``head`` does: what a shell says of a program that SIGPIPE ended."""
+    """The reader of the output has closed it, as ``head`` does: the exit code of a program that SIGPIPE ended."""
     TERMINATED = 143
 
 
 def explained(error: Any) -> tuple[ExitCode, str] | None:
-    """Exit code and sentence for an error; None for one that is not the user's."""
+    """Exit code and sentence for an error that the user can mend; None for any other error."""
     if isinstance(error, KeyboardInterrupt):
         return interrupted(str(error))
-    if arrived() is not None:  # what a signal interrupts may fail in ways of its own
+    if arrived() is not None:  # code that a signal interrupts may fail in any way
         return interrupted()
     if isinstance(error, MemoryError):
         return ExitCode.USAGE, "there is not enough memory for this"
@@ -49,7 +49,7 @@ def explained(error: Any) -> tuple[ExitCode, str] | None:
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return ExitCode.USAGE, "the system starts no more threads: try --jobs 1"
     if isinstance(error, BrokenPipeError):
-        return None  # that to a tool: `streams.reader_is_gone` has seen to that of stdout
+        return None  # the pipe to a tool; `streams.reader_is_gone` handles stdout
     if isinstance(error, OSError) and error.strerror:
         return ExitCode.USAGE, _sentence(f"{_place(error)}{error.strerror}")
     if isinstance(error, (ValueError, TypeError, OSError)):
@@ -63,13 +63,13 @@ def explained(error: Any) -> tuple[ExitCode, str] | None:
 
 def _place(error: OSError) -> str:
     """The file of an error of the system."""
-    if name := error.filename2 or error.filename:  # of two files the second is the one that is written
+    if name := error.filename2 or error.filename:  # the second of two files is the one that is written
         return f"{name}: "
     return "output: " if error.errno in WRITING else ""
 
 
 def interrupted(sentence: str = "") -> tuple[ExitCode, str]:
-    """Exit code and sentence for a signal; a verb may have a ``sentence`` of its own."""
+    """Exit code and sentence for a signal; ``sentence`` replaces the usual one."""
     return ExitCode(128 + (arrived() or signal.SIGINT)), sentence or "interrupted"
 
 
@@ -81,13 +81,13 @@ def warned(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Show a warning as `warnings.showwarning` does, those of ours as one sentence."""
+    """Show a warning of this package as one sentence, and any other as `warnings.showwarning` does."""
     if issubclass(category, (FutureWarning, Waiting)):
         complain(f"mxcast: {_sentence(str(message))}")
-    elif arrived() is None:  # after a signal they are of what was left half made
+    elif arrived() is None:  # after a signal, warnings concern unfinished objects
         default_showwarning(message, category, filename, lineno, file, line)
 
 
 def _sentence(text: str) -> str:
     text = " ".join(text.split())
-    return shown(text if text.endswith("...") else text.rstrip("."))  # three are of a value that was cut
+    return shown(text if text.endswith("...") else text.rstrip("."))  # three points mark a value that was cut

@@ -1,4 +1,4 @@
-"""Examples of every verb, which its help ends with."""
+"""Examples of every verb, at the end of its help."""
 
 from __future__ import annotations
 
@@ -89,5 +89,5 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 
 
 def epilog(verb: str) -> str:
-    """The examples of a verb, a paragraph each, as typer wants them."""
+    """The examples of a verb for typer: one paragraph each."""
     return "\n\n".join(["Examples:", *EXAMPLES[verb]])

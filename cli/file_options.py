@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 Source = Annotated[Path, typer.Argument(metavar="IN", show_default=False)]
 Target = Annotated[Path, typer.Argument(metavar="OUT", show_default=False)]
 Jobs = Annotated[
-    int, typer.Option("-j", "--jobs", min=1, help="Threads, of a folder processes; the result does not depend on them.")
+    int,
+    typer.Option("-j", "--jobs", min=1, help="Threads; for a folder, processes. The result does not depend on them."),
 ]
 Include = Annotated[
     list[str] | None,
@@ -23,12 +24,17 @@ Include = Annotated[
         "--include",
         metavar="PATTERN",
         show_default=False,
-        help="Only tensors whose name matches, as '*.weight'; more than once: any of them. Others are copied.",
+        help="Convert only tensors whose name matches, as '*.weight', and copy the others; repeatable.",
     ),
 ]
 Exclude = Annotated[
     list[str] | None,
-    typer.Option("--exclude", metavar="PATTERN", show_default=False, help="Tensors that are copied, as '*LayerNorm*'."),
+    typer.Option(
+        "--exclude",
+        metavar="PATTERN",
+        show_default=False,
+        help="Copy tensors whose name matches, as '*LayerNorm*'; repeatable.",
+    ),
 ]
 StoredAs = Annotated[
     str | None,
@@ -46,7 +52,7 @@ StoredFormat = Annotated[
         "--format",
         metavar="FORMAT",
         show_default=False,
-        help="The block format of IN, where its layout has several.",
+        help="The block format of IN, if its layout has several.",
     ),
 ]
 Arrangement = Annotated[
@@ -61,7 +67,7 @@ Arrangement = Annotated[
 Transposed = Annotated[
     bool,
     typer.Option(
-        "--transposed", help="Swap the last two axes of tensors of three, as transformers has gpt-oss in BF16."
+        "--transposed", help="Swap the last two axes of tensors of three, as transformers stores gpt-oss in BF16."
     ),
 ]
 Scheduler = Annotated[
@@ -79,8 +85,8 @@ ArrayNames = Annotated[
         "--names",
         metavar="NAMES",
         show_default=False,
-        help="Arrays that no layout names: 'codes={}.weight,scale={}.weight_scale_inv', perhaps tensor_scale=..., and "
-        "name=... for the result; {} is any text.",
+        help="Names of the arrays, if no layout fits: 'codes={}.weight,scale={}.weight_scale_inv', optionally "
+        "tensor_scale=..., and name=... for the result; {} is any text.",
     ),
 ]
 Read = Annotated[
@@ -89,7 +95,7 @@ Read = Annotated[
         "--read",
         metavar="HOW",
         show_default=False,
-        help="How these are read: 'scale=e8m0' (e4m3, number), element=e2m1, block=32, 128x128, row or tensor, "
+        help="How to read them: 'scale=e8m0' (e4m3, number), element=e2m1, block=32, 128x128, row or tensor, "
         "order=high_first, tensor_scale=divisor.",
     ),
 ]

@@ -156,7 +156,8 @@ def _command(
     agree.
 
     Exit codes: 0 passed, 1 a check failed, 2 usage, configuration or input, 3 a tool is missing or too old, 4
-    inconclusive; 129, 130, 131, 143 ended by SIGHUP, SIGINT, SIGQUIT, SIGTERM; 141 the reader of the output is gone.
+    inconclusive, 141 the reader of the output is gone. Signals end it with 129 (SIGHUP), 130 (SIGINT), 131 (SIGQUIT)
+    and 143 (SIGTERM).
     With --json, an error is a document too: {"error": SENTENCE, "exit_code": CODE}.
     """
     if context.invoked_subcommand is None:

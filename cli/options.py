@@ -19,8 +19,8 @@ Format = Annotated[
     typer.Argument(
         metavar="FORMAT",
         show_default=False,
-        help="e4m3, mxfp8_e4m3, int8, e3m3, ... (mxcast list formats), or all six: all; "
-        "with commas a converter with a mode for each. Of a cast e4m3, ue8m0, ..., or an instruction of PTX.",
+        help="e4m3, mxfp8_e4m3, int8, e3m3, ... (mxcast list formats). all: each of the six. Several formats, with "
+        "commas, are the modes of a converter. A cast takes e4m3, ue8m0, ..., or an instruction of PTX.",
     ),
 ]
 Profile = Annotated[
@@ -37,9 +37,9 @@ Set = Annotated[
         "--set",
         metavar="KEY=VALUE",
         show_default=False,
-        help="Replace one rule of the profile (mxcast list rules); repeatable. "
-        "scale_rule takes several with commas, a mode for each; registered_after the stage "
-        "boundaries with registers; latency=CYCLES or frequency_mhz=MHZ choose them.",
+        help="Replace one rule of the profile (mxcast list rules); repeatable. Several values of scale_rule, with "
+        "commas, are the modes of a converter. registered_after=NAMES places registers; latency=CYCLES or "
+        "frequency_mhz=MHZ choose the places.",
     ),
 ]
 Target = Annotated[
@@ -48,8 +48,8 @@ Target = Annotated[
         "--target",
         metavar="NAME",
         show_default="generic",
-        help=f"What the converter is built for: {', '.join(BEST)}. The micro-architecture is the one that was measured "
-        "best for it: the smallest, or with --set optimize= speed, balanced, plain.",
+        help=f"Target of the hardware: {', '.join(BEST)}. The micro-architecture is the smallest "
+        "that was measured for it; --set optimize=speed, balanced or plain takes another.",
     ),
 ]
 Op = Annotated[str, typer.Option("--op", metavar="NAME", help=f"The operation: {' or '.join(OPERATIONS)}.")]

@@ -1,10 +1,11 @@
-"""What a verb prints: text and tables for people, one JSON document for machines, progress on a terminal."""
+"""Output of verbs: text and tables for people, one JSON document for machines, progress on a terminal."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .streams import complain
-from .tables import cell, is_number, listed, plain_table
+from .tables import cell, folded, is_number, listed, plain_table
 from .text import shown
 
 if TYPE_CHECKING:
@@ -23,18 +24,18 @@ if TYPE_CHECKING:
     from ..hdl import HardwareConfig
 
 PIPE = 10_000
-"""Columns of a pipe, in which nothing is folded or cut."""
+"""Columns of a pipe: no line is folded or cut."""
 NARROW = 60
-"""Columns of a terminal below which a table that does not fit is a list."""
+"""On a terminal with fewer columns, a table that does not fit becomes a list."""
 PATIENCE = 1.0
-"""Seconds before a progress bar appears."""
+"""Seconds until a progress bar appears."""
 
 
 @dataclass(frozen=True)
 class Output:
     """The options that every verb has, and what they mean: results go to stdout, everything else to stderr.
 
-    ``json`` silences the text, so that stdout is the one document; ``quiet`` leaves the exit code and errors.
+    ``json`` prints one document in place of the text. ``quiet`` prints errors only.
     """
 
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")] = False
@@ -48,25 +49,31 @@ class Output:
         return not (self.json or self.quiet)
 
     def say(self, text: str = "") -> None:
-        if self.talks:
-            print(shown(text))
+        """Print a text. A narrow terminal folds sentences between words; indented lines, such as commands, stay."""
+        if not self.talks:
+            return
+        text, columns = shown(text), _columns()
+        if columns < NARROW:
+            lines = (folded(line, columns) if line[:1].strip() else [line] for line in text.split("\n"))
+            text = "\n".join(line for several in lines for line in several)
+        print(text)
 
     def configuration(self, config: HardwareConfig) -> None:
-        """Print the complete configuration to stderr, where ``--verbose`` asks for it."""
+        """Print the complete configuration to stderr, with ``--verbose``."""
         if self.verbose:
             for mode in config.modes:
                 fields = mode.identity() | config.microarchitecture.to_dict()
                 complain(f"configuration {config.config_id}: " + " ".join(f"{k}={v}" for k, v in fields.items()))
 
     def document(self, value: object) -> None:
-        """Print the JSON document of the verb, where JSON was asked for."""
+        """Print the JSON document of the verb, with ``--json``."""
         if self.json:
             print(json.dumps(value, indent=2, allow_nan=False))
 
     @property
     def width(self) -> int | None:
-        """Columns of the terminal; None in a pipe, where nothing is folded."""
-        return _console().width if sys.stdout.isatty() else None
+        """Columns of the terminal; None for a pipe."""
+        return _columns() if sys.stdout.isatty() else None
 
     def table(self, rows: Sequence[Mapping[str, object]], title: str | None = None) -> None:
         """Print rows, whose keys are the columns; numbers are aligned to the right, a `rich.text.Text` keeps
@@ -95,9 +102,9 @@ class Output:
 
     @contextlib.contextmanager
     def progress(self, label: str) -> Iterator[Callable[[int, int], None] | None]:
-        """A callable (done, total) that moves a bar, which appears once it takes long; None where nobody would see it.
+        """A callable (done, total) that moves a bar, which appears after `PATIENCE`; None without a terminal.
 
-        A total of 0 says that it is not known.
+        A total of 0 means unknown.
         """
         if not self.talks or not sys.stderr.isatty():
             yield None
@@ -110,7 +117,7 @@ class Output:
 
     @contextlib.contextmanager
     def steps(self, label: str) -> Iterator[Callable[[str], None] | None]:
-        """A callable that shows what is being done now; None where nobody would see it."""
+        """A callable that shows the current step; None without a terminal."""
         if not self.talks or not sys.stderr.isatty():
             yield None
             return
@@ -121,9 +128,9 @@ class Output:
 
 
 def _columns() -> int:
-    """Columns of the terminal, also of a narrow one that a pipe leads to, if the environment says so."""
+    """Columns of the terminal; for a pipe, the variable COLUMNS if it is set."""
     if sys.stdout.isatty():
-        return _console().width
+        return shutil.get_terminal_size().columns
     said = os.environ.get("COLUMNS", "")
     return max(int(said), 1) if said.isdecimal() and len(said) < 5 and int(said) else PIPE
 
@@ -133,14 +140,13 @@ def _console() -> Console:
 
     class Plain(Console):
         def on_broken_pipe(self) -> None:
-            raise  # the BrokenPipeError, which the command answers for all verbs alike
+            raise  # the BrokenPipeError, which `cli.app` answers for every verb
 
-    # a pipe has no width: nothing is folded or cut there
     return Plain() if sys.stdout.isatty() else Plain(width=PIPE)
 
 
 class _LateBar:
-    """A bar that appears once work takes long, whether or not the work says how far it is."""
+    """A bar that appears after `PATIENCE`, even if the work reports no progress."""
 
     def __init__(self, label: str) -> None:
         self._label, self._done, self._total = label, 0, 0

@@ -53,7 +53,7 @@ BLOCKS_BUILT = (*BUILT, "layout")
 """Keys of the hardware of operations on blocks."""
 
 NVFP4_KEYS = ["source", "block_size", *NVFP4_RULES, "scale_max", "random_bits"]
-"""What --set takes of the rules of formats with two levels of scales."""
+"""Rules of NVFP4 that --set takes."""
 
 KEYS = {
     "encode": [key for table in TABLES.values() for key in table if key not in ("block", "operation")],
@@ -63,7 +63,7 @@ KEYS = {
     "two_level_decode": ["destination", "block_size", *NVFP4_DECODE_RULES, "scale_max", *BLOCKS_BUILT],
     "hadamard": ["signs", *BUILT],
 }
-"""By operation, what --set takes."""
+"""Keys that --set takes, by operation."""
 
 FORMATS: dict[str, Iterable[str]] = {
     "encode": BLOCKS,
@@ -73,27 +73,27 @@ FORMATS: dict[str, Iterable[str]] = {
     "two_level_decode": ("nvfp4", "nvfp4_32"),
     "hadamard": ("hadamard16",),
 }
-"""By operation, what ``all`` formats are."""
+"""Formats that ``all`` means, by operation."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """The configurations that the options mean, and the name given for the top module."""
+    """The configurations that the options ask for, and the name of the top module if it is given."""
 
     configs: tuple[HardwareConfig, ...]
     many: bool
-    """Whether ``all`` formats were asked for: then results are lists."""
+    """Were ``all`` formats asked for? If so, results are lists."""
     name: str | None = None
     is_emitted: bool = False
-    """Whether the command line names a design in a folder."""
+    """Does the command line name a design in a folder?"""
 
     @property
     def encoders(self) -> tuple[ConverterConfig, ...]:
-        """The configurations of a command that has encoders only."""
+        """The configurations that are encoders to MX formats."""
         return tuple(config for config in self.configs if isinstance(config, ConverterConfig))
 
     def of(self, results: list) -> object:
-        """Results, one a configuration, as they appear in JSON."""
+        """The results of the configurations for JSON: a list, or the only one."""
         return results if self.many else results[0]
 
 
@@ -163,7 +163,7 @@ def request(
         raise ValueError(f"--name {name} is for one module: give one format, not {ALL}")
     blocks = every_format(op, profile, own) if many else [format]
     configs: tuple[HardwareConfig, ...] = tuple(CONFIGURATIONS[op].built(block, profile, fields) for block in blocks)
-    if output is None:  # rules only: the registers of a file for other commands too are no matter
+    if output is None:  # this command takes rules only; registers in a file are ignored
         if chosen := next((key for key in constraints if key in own), None):
             raise ValueError(f"{chosen} chooses registers: mxcast {usage.split()[0]} takes rules only")
     elif constraints:
@@ -179,9 +179,7 @@ def request(
 
 
 def check_emitted(asked: Request, out: Path) -> None:
-    """Raise ValueError if the design that a request names is missing in the folder, of another configuration, or
-    edited.
-    """
+    """Raise ValueError if the design of a request is missing, edited, or has another configuration."""
     from ..hdl import intact
 
     if asked.is_emitted and asked.name is not None and intact(asked.configs[0], out, asked.name) is None:
@@ -189,7 +187,7 @@ def check_emitted(asked: Request, out: Path) -> None:
 
 
 def _is_design(text: str, out: Path) -> bool:
-    """Is it the name of a design in the folder, and not of a format?"""
+    """Is the text the name of a design in the folder, and not of a format?"""
     try:
         block_format(text)
     except ValueError:
@@ -198,7 +196,7 @@ def _is_design(text: str, out: Path) -> bool:
 
 
 def every_format(op: str, profile: str, fields: Mapping[str, object]) -> list[str]:
-    """What ``all`` formats are under a profile: those that its definition has. Codes go back from every format."""
+    """The formats that ``all`` means under a profile. A cast back to numbers takes codes of every format."""
     names = {BLOCKS[name].short_name if name in BLOCKS else name: name for name in FORMATS[op]}
     if op == Cast.name and "destination" in fields:
         return list(names.values())
@@ -206,7 +204,7 @@ def every_format(op: str, profile: str, fields: Mapping[str, object]) -> list[st
 
 
 def _is_of_casts(format: str) -> bool:
-    """Is it an instruction, or a format of numbers alone, which is no element of a block?"""
+    """Is it an instruction, or a format of single numbers, which blocks do not use?"""
     scalar = PTX_FORMATS.get(format.lower(), format.lower())
     return is_instruction(format) or scalar in SCALARS.keys() - ELEMENTS.keys()
 

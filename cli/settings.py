@@ -14,7 +14,7 @@ from ..spec.catalogue import excerpt, unknown_name
 from ..spec.identifiers import identifier
 
 SETS = ("format", "block", "scale_rule", "registered_after")
-"""Keys that take a list of names too: the modes of a converter, its stage boundaries with registers."""
+"""Keys that also take a list of names: modes of a converter, stage boundaries with registers."""
 
 TABLES = {
     "numerics": [*(f.name for f in dataclasses.fields(Encode)), "block_size", "operation"],
@@ -24,7 +24,7 @@ TABLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What a configuration file says; ``fields`` are those of `Encode` and `Microarchitecture`.
+    """The content of a configuration file; ``fields`` are fields of `Encode` and `Microarchitecture`.
 
     Several formats or scale rules are one text with commas, as on the command line.
     """
@@ -38,7 +38,7 @@ class Settings:
 def read_settings(path: Path) -> Settings:
     """The settings in a TOML file; ``block`` in its table ``[numerics]`` is its format.
 
-    Raises ValueError for what is not TOML and for an unknown key, TypeError for a value of the wrong kind.
+    Raises ValueError for invalid TOML and for an unknown key, TypeError for a value of the wrong kind.
     """
     document = read_toml(path)
     names = [f.name for f in dataclasses.fields(Settings) if f.name != "fields"]
@@ -56,13 +56,13 @@ def read_settings(path: Path) -> Settings:
                     f"{path}: {key} must be a string{' or a list of strings' if key in SETS else ''}, not "
                     f"{excerpt(value)}"
                 )
-    if "name" in chosen:  # here, because not every verb has a use for it
+    if "name" in chosen:  # here, because some verbs do not use it
         try:
             identifier(chosen["name"])
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
-    if (operation := fields.pop("operation", Encode.name)) != Encode.name:  # which the JSON of a converter says
-        raise ValueError(f"{path}: a converter encodes: its operation is no {excerpt(operation)}")
+    if (operation := fields.pop("operation", Encode.name)) != Encode.name:  # the JSON file of a converter contains it
+        raise ValueError(f"{path}: a converter encodes: its operation is not {excerpt(operation)}")
     block = fields.pop("block", None)
     if block is not None and _formats(chosen.setdefault("format", block)) != _formats(block):
         raise ValueError(f"{path} gives the format twice: {chosen['format']} and {block}")
@@ -82,7 +82,7 @@ def _table(path: Path, name: str, table: object) -> dict[str, object]:
 
 
 def _names(value: object) -> object:
-    """A list of names as one text with commas; anything else as it is."""
+    """A list of names as one text with commas; any other value unchanged."""
     return (
         ",".join(value) if isinstance(value, list) and value and all(isinstance(name, str) for name in value) else value
     )

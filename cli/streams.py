@@ -1,4 +1,4 @@
-"""The standard streams: closed, full, without a reader, or of an encoding that lacks characters."""
+"""Standard streams that are closed, full, without a reader, or lack characters."""
 
 from __future__ import annotations
 
@@ -12,14 +12,10 @@ from collections.abc import Iterator
 
 
 def open_streams() -> None:
-    """Standard streams that the caller has closed lead nowhere; characters that an encoding lacks are printed as
-    escapes.
-    """
+    """Open closed standard streams on /dev/null, and print missing characters as escapes."""
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
-            nowhere = os.open(
-                os.devnull, os.O_RDWR
-            )  # has the lowest number that is free, so that no other file gets this one
+            nowhere = os.open(os.devnull, os.O_RDWR)  # takes the lowest free number before another file does
             if nowhere != number:
                 os.dup2(nowhere, number)
                 os.close(nowhere)
@@ -33,7 +29,7 @@ def open_streams() -> None:
 
 @contextlib.contextmanager
 def stdout_as_stderr() -> Iterator[None]:
-    """Send to stderr what somebody else's code prints on stdout, C included: it is no result of ours."""
+    """Send to stderr what foreign code, C included, prints on stdout."""
     sys.stdout.flush()
     stdout = os.dup(1)
     os.dup2(2, 1)
@@ -47,7 +43,7 @@ def stdout_as_stderr() -> Iterator[None]:
 
 
 def complain(text: str) -> None:
-    """Print a line on stderr. Where that cannot be written nobody reads it, and the exit code stays what it is."""
+    """Print a line on stderr. An error of stderr does not change the exit code."""
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:
@@ -55,25 +51,23 @@ def complain(text: str) -> None:
 
 
 def reader_is_gone() -> bool:
-    """Has the reader of stdout closed it? Then what is still to be printed goes nowhere.
+    """Has the reader of stdout closed it? If so, later output is discarded.
 
-    A broken pipe may also be that to a tool, which is a defect and no reason for silence.
+    The broken pipe may also lead to a tool, which is a defect and must be reported.
     """
-    assert sys.__stdout__ is not None  # `open_streams` has seen to that
-    stdout = sys.__stdout__.fileno()  # not sys.stdout, which typer wraps so that it is silent
+    assert sys.__stdout__ is not None  # `open_streams` opens it
+    stdout = sys.__stdout__.fileno()  # typer replaces sys.stdout
     poll = select.poll()
     poll.register(stdout, 0)
     gone = any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
-    if gone or os.path.samestat(os.fstat(stdout), os.stat(os.devnull)):  # where rich sends it of its own
+    if gone or os.path.samestat(os.fstat(stdout), os.stat(os.devnull)):  # rich redirects it there
         abandon("stdout")
         return True
     return False
 
 
 def abandon(name: str) -> None:
-    """Send what is still to be printed on this stream nowhere, so that the interpreter does not try once more and
-    complain.
-    """
+    """Discard later output of this stream, so that the interpreter does not try to write it at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, getattr(sys, f"__{name}__").fileno())
     os.close(nowhere)

@@ -16,7 +16,7 @@ def is_number(value: object) -> bool:
 
 
 def plain_table(rows: Sequence[Mapping[str, object]], title: str | None) -> str:
-    """The table for a pipe, where nothing is folded: rich would take longer than a conversion."""
+    """The table for a pipe, without folded lines. Importing rich would take longer than a conversion."""
     right = [is_number(value) for value in rows[0].values()]
     head = [[column.replace("_", " ")] for column in rows[0]]
     body = [[_text(value).split("\n") for value in row.values()] for row in rows]
@@ -36,7 +36,7 @@ def plain_table(rows: Sequence[Mapping[str, object]], title: str | None) -> str:
 
 
 def _line() -> str:
-    """What a horizontal line is made of."""
+    """The character of a horizontal line that the terminal can show."""
     try:
         "─".encode(sys.stdout.encoding or "ascii")
         return "─"
@@ -45,21 +45,21 @@ def _line() -> str:
 
 
 def listed(rows: Sequence[Mapping[str, object]], title: str | None, columns: int) -> str:
-    """The table as a list for so many columns: the first cell of each row, and the others below it by name; empty ones
-    are left out.
+    """The table as a list that fits into ``columns``: the first cell of each row, then its other cells by name. Empty
+    cells are left out.
     """
-    found = [title, ""] if title else []
+    found = [*folded(title, columns), ""] if title else []
     for row in rows:
         first, *rest = ((name.replace("_", " "), _text(value)) for name, value in row.items())
-        found += _folded(first[1] or first[0], columns, "")
+        found += folded(first[1] or first[0], columns)
         for name, text in rest:
             if text:
-                found += _folded(f"{name}: {text}", columns, "  ")
+                found += folded(f"{name}: {text}", columns, "  ")
     return "\n".join([*found, ""])
 
 
-def _folded(text: str, columns: int, indent: str) -> Iterator[str]:
-    """Lines of a text with these columns at most, if no word is longer; all but the first are indented more."""
+def folded(text: str, columns: int, indent: str = "") -> Iterator[str]:
+    """Lines of a text that fit into ``columns`` unless a word is longer; later lines are indented more."""
     for number, line in enumerate(text.split("\n")):
         fold = textwrap.TextWrapper(columns, break_long_words=False, break_on_hyphens=False)
         fold.initial_indent, fold.subsequent_indent = indent + "  " * bool(number), indent + "  "

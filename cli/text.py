@@ -1,10 +1,10 @@
-"""Text from elsewhere, such as names in files, as a terminal may have it."""
+"""Text from files, made safe for a terminal."""
 
 from __future__ import annotations
 
 
 def shown(text: str) -> str:
-    """The text with escapes for characters that steer a terminal; its lines stay.
+    """The text with escapes for control characters; line ends stay.
 
     >>> shown("a\\x1b[2J\\nb")
     'a\\\\x1b[2J\\nb'
@@ -18,7 +18,7 @@ def shown(text: str) -> str:
 
 
 def one_line(name: str) -> str:
-    """A name as one line of such text.
+    """A name as one line of such text, with escapes for line ends.
 
     >>> one_line("a\\nb")
     'a\\\\nb'

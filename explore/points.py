@@ -1,4 +1,4 @@
-"""A point of an exploration: one piece of hardware on one target, and what there is to know of it."""
+"""Points of an exploration, hardware on a target, and their figures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .operations import OPERATIONS
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One design to measure: hardware, mapped to a target, and placed and routed with ``seeds`` seeds if not 0."""
+    """Hardware that is mapped to a target, and placed and routed with ``seeds`` seeds."""
 
     config: HardwareConfig
     target: str
@@ -33,7 +33,7 @@ class Point:
 
     @property
     def id(self) -> str:
-        """Twelve hex digits that name the question, not the tools that answer it."""
+        """Twelve hex digits that identify the hardware, target and seeds, but not the tools."""
         return sha256(json.dumps(self.to_dict() | {"config": self.config.identity()}, sort_keys=True))[:12]
 
     @property
@@ -72,7 +72,7 @@ class Point:
 
     @property
     def job(self) -> str:
-        """The command that answers this point and keeps the answer."""
+        """The command that measures this point and caches the result."""
         seeds = ["--seeds", str(self.seeds)] if self.seeds else []
         return shlex.join(
             [
@@ -98,9 +98,7 @@ def _text(value: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Explored:
-    """A point and its figures. What was not asked, or cannot be known, is None. Fields are flat, so that a list of
-    these is a table.
-    """
+    """A point and its figures, as a row of a table. Unknown figures, and fields of other operations, are None."""
 
     id: str
     config_id: str
@@ -115,7 +113,7 @@ class Explored:
     """``done`` or ``failed``."""
     operation: str = "encode"
     destination: str | None = None
-    """Destination of decoders and casts. The next fields are None for operations that lack the rule."""
+    """Format of the results of decoders and casts."""
     scale_rule: str | None = None
     rounding: str | None = None
     specials: str | None = None
@@ -139,7 +137,7 @@ class Explored:
     form: str | None = None
     error: str | None = None
     log: str | None = None
-    """The end of what the tools said of a failed point."""
+    """The end of the log of a failed point."""
     verilog: str | None = None
     """SHA-256 of the modules of the Verilog that was measured, under the name ``converter``."""
     luts: int | None = None
@@ -161,9 +159,9 @@ class Explored:
     blocks_per_s: float | None = None
     """One block a cycle at the median Fmax."""
     gbytes_per_s: float | None = None
-    """Numbers that enter an encoder or a cast, or leave a decoder; 10^9 bytes a second."""
+    """Numbers at the input of an encoder or a cast, or at the output of a decoder; 10^9 bytes a second."""
     accuracy: dict[str, dict[str, float | None]] | None = None
-    """Figures of `accuracy.Loss` of each tensor, by name."""
+    """The fields of `accuracy.Loss` for each tensor by its name."""
     sqnr_db: float | None = None
     max_relative_error: float | None = None
     saturated: float | None = None
@@ -172,9 +170,9 @@ class Explored:
     mean_bias: float | None = None
     differing: float | None = None
     proof: str | None = "not asked"
-    """Outcome of a recorded proof of this very Verilog; None for a failed point."""
+    """The record of a proof of this Verilog; None for a failed point."""
     pareto: bool = False
-    """No other point of its target is as good in every objective and better in one."""
+    """Is the point on the front of its target?"""
     emit: str = ""
     """The command that writes this hardware."""
 
@@ -188,7 +186,7 @@ class Explored:
 
 
 def described(point: Point) -> dict[str, Any]:
-    """The fields of `Explored` that the point itself says."""
+    """The fields of `Explored` that follow from the point."""
     config, numerics, architecture = point.config, point.config.numerics, point.config.microarchitecture
     of, formats = OPERATIONS[numerics.name], numerics.formats
     written = numerics.to_dict()

@@ -1,4 +1,4 @@
-"""Sweeps: which points are explored. Each grid is the product of its lists."""
+"""Sweeps of points. Each grid is the product of its lists."""
 
 from __future__ import annotations
 
@@ -36,11 +36,9 @@ from .operations import OPERATIONS
 from .points import Point, checked_column
 
 USUAL: dict[str, Any] = {"target": "xcu", "format": "e4m3", "profile": "ocp", "seeds": 0}
-"""Keys that every sweep has, and their default values."""
+"""Keys that every operation has, and their defaults."""
 CONSTRAINTS = ("latency", "frequency_mhz")
-"""Registers by what is wanted of them; where they go is chosen by the delays of the target, or of an ECP5 where none
-are known.
-"""
+"""Wanted latency or clock. The delays of the target choose the registers, or of ECP5 if they are unknown."""
 OWN_KEYS = ("name", "operation", "objectives", "grid")
 """Keys of the file of a sweep that are not lists of values."""
 NAME = re.compile(r"\w[\w. -]*")
@@ -49,8 +47,8 @@ Numbers: TypeAlias = int | Iterable[int]
 
 
 class Lists(TypedDict, total=False):
-    """The keys of a grid: how a point is asked, the fields of an operation and of its hardware, and constraints; one
-    value or several. Each operation has some of them (`keys_of`).
+    """The keys of a grid, with one value or several: fields of a point, of an operation and of its hardware, and
+    constraints. An operation takes some of them (`keys_of`).
     """
 
     target: Texts
@@ -104,7 +102,7 @@ Grid = Mapping[str, tuple]
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A combination that no hardware can have, and why."""
+    """A combination that cannot be built, and why."""
 
     fields: dict[str, Any]
     reason: str
@@ -112,16 +110,16 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """Grids of points, in order; a point that comes again is one point."""
+    """Grids of points, in order. Equal points are one point."""
 
     name: str
     grids: tuple[Grid, ...]
     operation: str = Encode.name
     objectives: tuple[str, ...] = ()
-    """Objectives of the Pareto front; by default the ones of the operation."""
+    """Columns of the Pareto front; the operation has defaults."""
     description: str = ""
     usual: Grid = field(default_factory=dict)
-    """Values of keys that a grid lacks."""
+    """Values of keys that a grid leaves out."""
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -139,7 +137,7 @@ class Sweep:
         object.__setattr__(self, "objectives", tuple(dict.fromkeys(map(checked_column, objectives))))
 
     def replace(self, **changed: Unpack[Lists]) -> Sweep:
-        """The sweep with these lists in every grid, in place of what it has there."""
+        """The sweep with these lists in every grid, in place of its own."""
         lists = _lists(changed)
         return dataclasses.replace(self, grids=tuple({**grid, **lists} for grid in self.grids))
 
@@ -148,11 +146,11 @@ class Sweep:
 
     @property
     def combinations(self) -> int:
-        """How many combinations the lists have: as many points, but for those that are equal or cannot be built."""
+        """The number of combinations of the lists. Some may be equal points, or impossible to build."""
         return sum(math.prod(map(len, {**self.usual, **grid}.values())) for grid in self.grids)
 
     def points(self) -> tuple[list[Point], list[LeftOut]]:
-        """Every point once, in order, and the combinations that cannot be built. Raises ValueError where none can."""
+        """Every point once, in order, and the combinations that cannot be built. Raises ValueError without a point."""
         found: dict[str, Point] = {}
         left_out = []
         for grid in self.grids:
@@ -176,8 +174,8 @@ class Sweep:
 
 
 def point_of(fields: Mapping[str, Any], operation: str = Encode.name) -> Point:
-    """The point that one value for each key of an operation means; a key that is left out has its usual value. Raises
-    ValueError where no hardware can be so.
+    """The point with one value for each key of an operation; keys have defaults. Raises ValueError if it cannot be
+    built.
     """
     fields = USUAL | dict(OPERATIONS[operation].usual) | dict(fields)
     target, block, profile, seeds = (fields.pop(key) for key in USUAL)
@@ -200,9 +198,7 @@ def point_of(fields: Mapping[str, Any], operation: str = Encode.name) -> Point:
 
 
 def _named(config: HardwareConfig) -> HardwareConfig:
-    """The configuration under the first profile that says the same, of its source too, whatever it was made from: equal
-    points look equal.
-    """
+    """The configuration under the first profile with the same rules and source, so that equal points look equal."""
     if not isinstance(config, ConverterConfig):
         return dataclasses.replace(config, profile=profile_of(config.numerics))
     rules = config.numerics
@@ -210,7 +206,7 @@ def _named(config: HardwareConfig) -> HardwareConfig:
 
 
 def _under(profile: str, rules: Encode) -> Encode | None:
-    """The encoder of the same block format and source under a profile; None where that has no such element."""
+    """The encoder to the same block format and source under a profile; None if the profile lacks the element."""
     try:
         return numerics(rules.block, profile, source=rules.source)
     except ValueError:
@@ -222,13 +218,13 @@ def _lists(grid: Mapping[str, object]) -> Grid:
 
 
 def _values(value: object) -> tuple:
-    """One value or several, each as Python has it."""
+    """One value or several, as a tuple of Python values."""
     several = value if isinstance(value, Iterable) and not isinstance(value, str | Mapping | Set) else (value,)
     return tuple(int(one) if isinstance(one, Integral) and not isinstance(one, bool) else one for one in several)
 
 
 def _check(operation: str, key: str, values: tuple) -> None:
-    """Check each value on its own, without the other keys. Raises ValueError and TypeError."""
+    """Raise ValueError or TypeError for a wrong key or value. Combinations are checked by `point_of`."""
     of = OPERATIONS[operation]
     if key not in keys_of(operation):
         raise ValueError(unknown_name("key of a sweep", key, keys_of(operation), all_known=True))
@@ -257,8 +253,8 @@ def _check(operation: str, key: str, values: tuple) -> None:
 
 def read_sweep(path: Path) -> Sweep:
     """The sweep in a TOML file: lists by key of `keys_of`, ``name``, ``operation``, ``objectives``, and any number of
-    tables ``[[grid]]``, each with lists of its own over those above. Raises ValueError for what is not TOML or is
-    unknown, TypeError for values of a wrong kind.
+    tables ``[[grid]]`` with lists that override those above. Raises ValueError for invalid TOML and unknown names,
+    TypeError for values of a wrong kind.
     """
     document = read_toml(path)
     if not document:
@@ -298,17 +294,17 @@ def read_sweep(path: Path) -> Sweep:
 
 
 def _check_keys(path: Path, document: Mapping[str, object]) -> None:
-    """Raise ValueError for a key that no sweep of the operation has, and for a key of the sweep in a grid."""
+    """Raise ValueError for an unknown key, and for a key of the whole sweep in a grid."""
     operation, grids = document.get("operation", Encode.name), document.get("grid", [])
     if not isinstance(operation, str) or operation.lower() not in OPERATIONS or not isinstance(grids, list):
-        return  # which has a sentence of its own
+        return  # `read_sweep` reports it
     known = [*OWN_KEYS, *keys_of(operation.lower())]
     for key in document:
         if key not in known:
             raise ValueError(f"{path}: {unknown_name('key of a sweep', key, known, all_known=True)}")
     for key in OWN_KEYS:
         if any(isinstance(grid, dict) and key in grid for grid in grids):
-            raise ValueError(f"{path}: the key {key} is of the whole sweep: write it above the tables [[grid]]")
+            raise ValueError(f"{path}: the key {key} is for the whole sweep: write it above the tables [[grid]]")
 
 
 SHORT = tuple(block.short_name for block in BLOCKS.values())
@@ -317,12 +313,12 @@ _EACH_CLAUSE = (
     {"element_subnormals": ("flush",)},
     {"specials": ("te", "drop", "inf_scale")},
 )
-"""Clauses of the standard that the other lists of a sweep do not have, one at a time."""
+"""Clauses of the standard, left out one at a time."""
 
 SWEEPS: dict[str, Sweep] = {
     sweep.name: sweep
     for sweep in (
-        Sweep(name="point", description="one converter: what --set and the like say, and nothing else", grids=({},)),
+        Sweep(name="point", description="one converter, by --set and other options", grids=({},)),
         Sweep(
             name="rounding",
             description="scale rules and roundings, and each clause of the standard left out",
@@ -331,7 +327,7 @@ SWEEPS: dict[str, Sweep] = {
                 *_EACH_CLAUSE,
                 {"rounding": ("rtz",), "quantizer": ("shift",)},
             ),
-        ),  # what sr, which has no tables, is to be compared with
+        ),  # sr has no tables: it is compared with rtz without tables
         Sweep(
             name="formats",
             description="the six formats under the rules of OCP and of NVIDIA",
@@ -378,4 +374,4 @@ SWEEPS: dict[str, Sweep] = {
         ),
     )
 }
-"""The sweeps that are built in."""
+"""Built-in sweeps."""

@@ -1,4 +1,4 @@
-"""Tensors that roundings are judged on: real weights that ship with the package, and named distributions."""
+"""Tensors that points are judged on: real weights of the package, and named distributions."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ADVICE = "pip install '.[files]' in a checkout of mxcast"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tensor:
-    """An array of numbers that `models.quantize` takes, and where it is from."""
+    """An array of numbers for `models.quantize`, and its source."""
 
     name: str
     values: np.ndarray
     source: str
     counts: bool = True
-    """Is it part of the total? A distribution is a figure of its own."""
+    """Is it part of the total? Distributions are not."""
 
     def __post_init__(self) -> None:
         if not self.values.ndim or not self.values.size:
@@ -41,7 +41,7 @@ class Tensor:
 
     @cached_property
     def sha256(self) -> str:
-        """SHA-256 of its bytes, with the last axis contiguous."""
+        """Digest of its bytes in C order."""
         return hashlib.sha256(np.ascontiguousarray(self.values).tobytes()).hexdigest()
 
     def to_dict(self) -> dict[str, object]:
@@ -49,7 +49,7 @@ class Tensor:
 
 
 def given(arrays: Mapping[str, np.ndarray], source: str = "given") -> list[Tensor]:
-    """Tensors of one's own, by name. Raises TypeError and ValueError for what cannot be converted."""
+    """Tensors of the user, by name. Raises TypeError and ValueError for arrays that cannot be converted."""
     if not isinstance(arrays, Mapping):
         raise TypeError(f"tensors are arrays by name, {{'name': array}}, not {type(arrays).__name__}")
     if not arrays:
@@ -73,7 +73,7 @@ def standard() -> list[Tensor]:
 
 
 def _drawn() -> list[Tensor]:
-    """Distributions by name; each has a generator of its own, so that one more changes none."""
+    """Distributions by name. Each has its own generator, so a new one does not change the others."""
 
     def numbers(number: int) -> np.random.Generator:
         return np.random.Generator(np.random.PCG64([SEED, number]))

@@ -22,7 +22,7 @@ WIDE = 150
 """Columns from which an element takes one line; in fewer columns, two quantities share a column."""
 
 Cells = list[tuple[tuple[str, ...], tuple[object, ...]]]
-"""Headings and values of quantities; those of one pair share a column on a narrow screen."""
+"""Headings and values of quantities. The quantities of one pair share a column on a narrow screen."""
 Step = TypeVar("Step")
 
 
@@ -57,8 +57,8 @@ def elements(
     wide: int = WIDE,
     hidden: int = 0,
 ) -> None:
-    """A table of elements, and how many are ``hidden``; ``digits`` are those of a number on a wide and a narrow
-    screen.
+    """Print a table of elements, and the number of ``hidden`` ones. ``digits`` is the precision of numbers on a wide
+    and on a narrow screen.
     """
     stacked = (output.width or wide) < wide
     output.table([_row(cells(step, digits[stacked]), stacked) for step in steps])

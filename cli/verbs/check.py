@@ -1,4 +1,4 @@
-"""`mxcast verify` and `mxcast test`: is the hardware what the golden model says."""
+"""`mxcast verify` and `mxcast test`: compare the hardware with the golden model."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def verify(
         typer.Option(
             "--stimuli",
             metavar="KIND",
-            help="standard (the next four), corner, boundary, distance, random or exhaustive; of a decoder standard "
-            "(both), pairs or random; of a cast standard, all, boundary or random.",
+            help="standard (the next four), corner, boundary, distance, random or exhaustive. Decoders: standard "
+            "(both), pairs or random. Casts: standard, all, boundary or random.",
         ),
     ] = "standard",
     exhaustive: Annotated[
         bool,
         typer.Option(
             "--exhaustive",
-            help="All inputs, minutes each; interrupted, the same command goes on, and the outcome is kept.",
+            help="All inputs, minutes each. An interrupted run is resumed by the same command; results are kept.",
         ),
     ] = False,
     force: Force = False,
@@ -55,10 +55,10 @@ def verify(
     """Compare the emitted Verilog, Verilated, with the golden model, bit for bit."""
     asked = request("verify {}", given, output=output, of_any=True, designs=given.out)
     if given.op != "encode" and (exhaustive or tensors is not None or pad):
-        raise ValueError(f"--exhaustive, --tensors and --pad are of encoders: leave them out with --op {given.op}")
+        raise ValueError(f"--exhaustive, --tensors and --pad are for encoders: leave them out with --op {given.op}")
     if exhaustive:
         if is_nvfp4(asked.configs[0].numerics):
-            raise ValueError(f"--exhaustive is not of {asked.configs[0].formats}: leave it out")
+            raise ValueError(f"--exhaustive is not for {asked.configs[0].formats}: leave it out")
         if tensors is not None or stimuli not in ("standard", "exhaustive"):
             raise ValueError(
                 f"--exhaustive takes all inputs: leave out --{'stimuli' if tensors is None else 'tensors'}"
@@ -94,11 +94,11 @@ def verify(
 
 
 def _source_of(result: Verification) -> str:
-    """Where an exhaustive result comes from."""
+    """Source of an exhaustive result: this run, or a record."""
     if not result.kept_blocks:
         return "compared now"
     if result.kept_blocks == result.blocks:
-        return "ON RECORD, nothing was compared now; --force compares anew"
+        return "ON RECORD, nothing was compared now; --force compares again"
     return f"{result.kept_blocks} blocks compared before an interruption, {result.blocks - result.kept_blocks} now"
 
 
@@ -110,10 +110,7 @@ def test(
     vectors: Annotated[
         Path | None,
         typer.Option(
-            "--vectors",
-            metavar="FILE",
-            show_default=False,
-            help="More blocks: the counterexample.npz that prove has written.",
+            "--vectors", metavar="FILE", show_default=False, help="More blocks: the counterexample.npz of prove."
         ),
     ] = None,
     rtl: Annotated[
@@ -128,7 +125,7 @@ def test(
     """Run the cocotb regression on the emitted Verilog."""
     asked = request("test {}", given, output=output, of_any=True, designs=None if rtl else given.out)
     if asked.many and (vectors or rtl):
-        raise ValueError("--vectors and --rtl are of one converter: give one format")
+        raise ValueError("--vectors and --rtl are for one converter: give one format")
     from ...sim import test
 
     results = []

@@ -1,4 +1,4 @@
-"""`mxcast check-rtl`: is anybody's converter what a profile says."""
+"""`mxcast check-rtl`: compare anybody's converter with a profile."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NAN_CODES = ("exact", "free")
 
 SHOWN = 5
-"""Other rules that are shown when several match."""
+"""Largest number of matching rules that are printed."""
 
 
 def check_rtl(
@@ -44,9 +44,9 @@ def check_rtl(
             "--map",
             metavar="KEY=VALUE",
             show_default=False,
-            help="Which ports are x, scale, p, of decoders y (and random): x=in_{i}, x=s_{i}:e_{i}:m_{i}, x=data@msb, "
-            "p=q[{4*i+3}:{4*i}]; of nvfp4 also k, d and a, or g; "
-            "clk=PORT, rst=PORT@low, latency=N, interval=N; PORT=0 for other inputs. Repeatable.",
+            help="The port of x, scale and p; of y for a decoder; of random, if any; of k, d and a, or g, for nvfp4: "
+            "x=in_{i}, x=s_{i}:e_{i}:m_{i}, x=data@msb, p=q[{4*i+3}:{4*i}]. Also clk=PORT, rst=PORT@low, latency=N, "
+            "interval=N, and PORT=0 for other inputs. Repeatable.",
         ),
     ] = None,
     map_file: Annotated[
@@ -82,7 +82,7 @@ def check_rtl(
         typer.Option(
             "--nan-codes",
             metavar="exact|free",
-            help="Whether codes under the scale byte 255 matter; to readers they do not.",
+            help="Whether codes under the scale byte 255 count; readers ignore them.",
         ),
     ] = "exact",
     timeout: Timeout = 300,
@@ -142,7 +142,7 @@ def _table(path: Path) -> dict[str, object]:
 def _show(check: Check, output: Output) -> None:
     for one in [check, *check.others]:
         _show_one(one, output)
-    output.say(f"what was checked, and the outcome, in {check.folder}")
+    output.say(f"designs and outcome in {check.folder}")
 
 
 def _show_one(check: Check, output: Output) -> None:
@@ -195,7 +195,7 @@ def _show_one(check: Check, output: Output) -> None:
 
 
 def _show_rules(check: Check, output: Output) -> None:
-    """Whose results are most like those of the design, if more than half are alike."""
+    """Print the rules with the most results in common with the design, if these are more than half."""
     output.say("it matches no profile and no single departure from one")
     normal = check.divergence
     assert normal is not None  # there is something near
@@ -203,17 +203,17 @@ def _show_rules(check: Check, output: Output) -> None:
         best = min(check.rules, key=lambda one, role=role: one.words[role])  # type: ignore[misc]
         if 2 * best.words[role] < _words(role, normal):
             output.say(
-                f"its {WORDS[role]} are nearest to those of {' = '.join(best.names)}: "
+                f"its {WORDS[role]} are nearest to {' = '.join(best.names)}: "
                 f"{_share(best.words[role], _words(role, normal))} of N(0,1) differ"
             )
 
 
 WORDS = {Role.SCALE: "scale bytes", Role.CODES: "codes", Role.NUMBERS: "numbers"}
-"""What results are in sentences, by the role of their port."""
+"""Names of results in sentences, by the role of their port."""
 
 
 def _words(role: Role, normal: Divergence) -> int:
-    """How many of them were compared."""
+    """The number of results that were compared."""
     return normal.blocks if role is Role.SCALE else normal.elements
 
 

@@ -1,4 +1,4 @@
-"""`mxcast compare`: where two rules differ, over everything."""
+"""`mxcast compare`: where two sets of rules differ, over all inputs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SIDE = "A profile, with fields replaced after a colon: ocp:scale_rule=ceil,speci
 
 @dataclass(frozen=True)
 class Side:
-    """What one argument means: a profile and the fields that replace its own."""
+    """One of the two arguments: a profile and the fields that replace its rules."""
 
     text: str
     profile: str
@@ -57,7 +57,7 @@ class Side:
         return casting(scalar, self.profile, **self.fields)
 
     def explain(self, block: str, what: str) -> str:
-        """The command that shows a counterexample step by step; ``what`` are the options that say which."""
+        """The command that explains a counterexample; ``what`` are the options that select it."""
         replaced = "".join(f" --set {key}={value}" for key, value in self.fields.items())
         return f"mxcast explain {block} --profile {self.profile}{replaced} {what}"
 
@@ -65,9 +65,14 @@ class Side:
 def compare(
     output: Output,
     a: Annotated[str, typer.Argument(metavar="A", show_default=False, help=SIDE)],
-    b: Annotated[str, typer.Argument(metavar="B", show_default=False, help="The other one, written alike.")],
+    b: Annotated[str, typer.Argument(metavar="B", show_default=False, help="The other profile, in the same form.")],
     format: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="e4m3, int8, ..., of casts ue8m0 too, or all of both.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="e4m3, int8, ..., for casts also ue8m0, or all that both profiles support.",
+        ),
     ] = ALL,
     op: Op = "encode",
     set: Set = None,
@@ -106,7 +111,7 @@ def compare(
 
 
 def _common(op: str, sides: list[Side]) -> list[str]:
-    """The formats that both profiles have."""
+    """The formats that both profiles support."""
     first, second = ([_name(one, op) for one in every_format(op, side.profile, side.fields)] for side in sides)
     names = [name for name in first if name in second]
     if not names:
@@ -119,7 +124,7 @@ def _name(format: str, op: str) -> str:
 
 
 def _encoders(names: list[str], sides: list[Side], force: bool, output: Output) -> list[dict]:
-    pairs = [[side.numerics(name) for side in sides] for name in names]  # all errors before the first long run
+    pairs = [[side.numerics(name) for side in sides] for name in names]  # errors come before the first long run
     results = []
     for name, (first, second) in zip(names, pairs):
         for side in (first, second):
@@ -132,7 +137,7 @@ def _encoders(names: list[str], sides: list[Side], force: bool, output: Output) 
 
 
 def _decoders(names: list[str], sides: list[Side], force: bool, output: Output) -> list[dict]:
-    """Nothing is kept, as it takes less than a second a format."""
+    """Nothing is cached: it takes less than a second for each format."""
     from ...compare import compare_decoders
 
     results = []
@@ -146,7 +151,7 @@ def _decoders(names: list[str], sides: list[Side], force: bool, output: Output) 
 
 
 def _casts(names: list[str], sides: list[Side], force: bool, output: Output) -> list[dict]:
-    """Nothing is kept, as it takes less than a second a format."""
+    """Nothing is cached: it takes less than a second for each format."""
     from ...compare import compare_casts
 
     results = []
@@ -164,7 +169,7 @@ COMPARED: dict[str, Callable[[list[str], list[Side], bool, Output], list[dict]]]
     "decode": _decoders,
     "cast": _casts,
 }
-"""By operation, what compares formats."""
+"""The comparison of formats, by operation."""
 
 
 def _nvfp4(name: str, sides: list[Side], output: Output) -> dict[str, Any]:
@@ -229,7 +234,7 @@ def _side(text: str, both: dict[str, str | int]) -> Side:
 
 
 def _certificate(a: Encode, b: Encode, force: bool, progress: Callable[[int, int], None] | None) -> dict:
-    """`Certificate.to_dict`, kept by its content: both sides, and the text of everything that decides a bit."""
+    """`Certificate.to_dict`, cached by both sides and by the source code that decides a bit."""
     from importlib.metadata import version
 
     from ...compare import compare
@@ -265,11 +270,11 @@ def _show(name: str, sides: list[Side], result: dict, output: Output) -> None:
 
 
 def _cells(which: str, finding: dict) -> dict[str, str]:
-    """The cells of a counterexample: its block, whose zeros are left out, and byte and codes under either side."""
+    """The cells of a counterexample: its block without zeros, and byte and codes of both sides."""
     found = finding[which]
     if found is None:
         return {"block": "", "A": "", "B": ""}
-    block = max((found[key]["values"] for key in "ab"), key=len)  # of two sources the wider
+    block = max((found[key]["values"] for key in "ab"), key=len)  # the wider of two sources
     bits = {key: f"{found[key]['byte']}: " + " ".join(f"{code:02X}" for code in found[key]["codes"]) for key in "ab"}
     return {"block": f"{which} {block}", "A": bits["a"], "B": bits["b"]}
 

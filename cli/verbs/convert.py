@@ -34,7 +34,10 @@ def quantize(
     layout: Annotated[
         str | None,
         typer.Option(
-            "--layout", metavar="LAYOUT", show_default=False, help="Of a library (mxcast list layouts), for OUT."
+            "--layout",
+            metavar="LAYOUT",
+            show_default=False,
+            help="The layout of OUT, of a library (mxcast list layouts).",
         ),
     ] = None,
     pad: Pad = False,
@@ -44,9 +47,9 @@ def quantize(
     """Quantize the tensors of a .npy, .npz or .safetensors file along their last axis; OUT is .safetensors, .npz, .gguf
     or .onnx.
 
-    F32, F16 and BF16 tensors become codes under their own name and scales under NAME.scales; others are copied. Of
-    nvfp4 the scale of a tensor is NAME.tensor_scale, and its largest magnitude is found first. With --layout all of it
-    stands as a library has it. IN may be a folder with the shards of a model; OUT is a new one then.
+    F32, F16 and BF16 tensors become codes under their own name and scales under NAME.scales; others are copied. For
+    nvfp4, NAME.tensor_scale is the scale of the tensor, from its largest magnitude. With --layout, codes and scales are
+    stored as in the files of a library. IN may be a folder with the shards of a model; OUT is then a new folder.
     """
     from ...tensors.containers.native_types import dialect_of
     from ...tensors.convert.options import Execution, QuantizeOptions
@@ -98,12 +101,12 @@ def _of_library(layout: str | None, format: str | None, config: Path | None) -> 
         return None
     try:
         return library_profile(layout.lower(), block_format(format))
-    except ValueError:  # an unknown format, which has a sentence of its own
+    except ValueError:  # `request` reports an unknown format
         return None
 
 
 def _say_profile(usual: str | None, layout: str | None, output: Output) -> None:
-    """Say which profile was taken because of the layout."""
+    """Print the profile, if the layout decided it."""
     if usual is not None and layout is not None:
         output.say(f"profile {usual}, of the library with the layout {layout.lower()}; --profile takes another")
 
@@ -142,21 +145,22 @@ def convert(
     files: StoredOptions,
     output: Output,
     layout: Annotated[
-        str, typer.Option("--layout", metavar="LAYOUT", show_default=False, help="That of OUT (mxcast list layouts).")
+        str,
+        typer.Option("--layout", metavar="LAYOUT", show_default=False, help="The layout of OUT (mxcast list layouts)."),
     ],
     to: Annotated[
         str | None,
         typer.Option(
             "--to",
             metavar="FORMAT",
-            show_default="that of IN",
-            help="Another block format with the same numbers, as nvfp4 of e2m1; or of one: fp8_e4m3=mxfp8_e4m3.",
+            show_default="as IN",
+            help="Another block format with the same numbers, as nvfp4 for e2m1; for one format: fp8_e4m3=mxfp8_e4m3.",
         ),
     ] = None,
 ) -> None:
     """Write the quantized tensors of a .safetensors, .gguf or .onnx file as a library stores them. No number changes:
     a tensor that the layout, or with --to the block format, cannot hold is refused, and nothing is written. IN may be a
-    folder with the shards of a model; OUT is a new one then.
+    folder with the shards of a model; OUT is then a new folder.
     """
     _convert(source, target, files, files.options(layout=layout, block=to), output)
 

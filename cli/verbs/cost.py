@@ -1,4 +1,4 @@
-"""`mxcast synth`: what the hardware costs."""
+"""`mxcast synth`: the cost of the hardware."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..request import check_emitted, request
 
 @dataclass(frozen=True, kw_only=True)
 class MappedOptions(DesignOptions):
-    """The options of a design, with a target that is mapped to too."""
+    """The options of a design, with the target of the mapping."""
 
     target: Annotated[
         str | None,
@@ -26,7 +26,7 @@ class MappedOptions(DesignOptions):
             "--target",
             metavar="NAME",
             show_default="xcu; with --pnr ecp5, with --liberty asic",
-            help="What to map to, and what the converter is built for (mxcast list targets).",
+            help="Target of the mapping and of the hardware (mxcast list targets).",
         ),
     ] = None
 
@@ -57,7 +57,7 @@ def synth(
     from ...synth.tables import NOTE, PNR_NOTE, pnr_table, table
 
     if liberty is not None and pnr:
-        raise ValueError("--liberty counts cells; --pnr places those of an FPGA: give one of them")
+        raise ValueError("--liberty maps to an ASIC, and --pnr places on an FPGA: give one of them")
     usual = "asic" if liberty is not None else "ecp5" if pnr else "xcu"
     target = known_name("target", usual if given.target is None else given.target, TARGETS)
     built_for = TARGETS[target].optimized_as
@@ -77,14 +77,14 @@ def synth(
             mapped = synth_all(list(asked.configs), target, liberty=liberty, jobs=jobs, force=force, progress=progress)
         rows, note, documents = table(mapped), NOTE, [result.to_dict() for result in mapped]
     output.table(rows, TARGETS[target].description if liberty is None else f"the cells of {liberty.name}")
-    for form, built in _forms(asked.encoders).items():  # a decoder has one form
+    for form, built in _forms(asked.encoders).items():  # decoders have one form
         output.say(f"{', '.join(built)}: {form}")
     output.say(note)
     output.document(asked.of(documents))
 
 
 def _forms(configs: Iterable[ConverterConfig]) -> dict[str, list[str]]:
-    """The formats of the converters by their micro-architecture in words."""
+    """The formats of the converters, by micro-architecture."""
     found: dict[str, list[str]] = {}
     for config in configs:
         chosen = config.microarchitecture

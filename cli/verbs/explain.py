@@ -18,7 +18,7 @@ USAGES = {
     "decode": "explain {} --op decode --scale 127 --codes '0x01, 2*3'",
     "cast": "explain {} --op cast --values '1.5, 0x3F800001, nan'",
 }
-"""By operation, an example for errors."""
+"""An example for errors, by operation."""
 
 
 def explain(
@@ -30,7 +30,7 @@ def explain(
             "--values",
             metavar="LIST",
             show_default=False,
-            help="The block, or what is cast: numbers, 0x patterns, nan, inf, each with *COUNT; a block also as "
+            help="The block, or the numbers to cast: numbers, 0x patterns, nan, inf, each with *COUNT; a block also as "
             "FILE:TENSOR[ROW, BLOCK].",
         ),
     ] = None,
@@ -44,7 +44,7 @@ def explain(
             "--codes",
             metavar="LIST",
             show_default=False,
-            help="With --op decode, and of casts back to numbers: the codes, decimal or 0x, each with *COUNT.",
+            help="With --op decode, and for casts back to numbers: the codes, decimal or 0x, each with *COUNT.",
         ),
     ] = None,
     tensor_scale: Annotated[
@@ -68,8 +68,8 @@ def explain(
             "--amax",
             metavar="NUMBER",
             show_default=False,
-            help="For nvfp4 and its relatives: the largest magnitude of the tensor, a number or FP32 pattern; the one "
-            "of the block unless given.",
+            help="For nvfp4 and its relatives: the largest magnitude of the tensor, a number or FP32 pattern; by "
+            "default, the largest magnitude of the block.",
         ),
     ] = None,
     constants: Annotated[
@@ -78,18 +78,18 @@ def explain(
             "--constants",
             metavar="K,D",
             show_default=False,
-            help="In place of --amax: the constants k and d of the tensor (and a) as hardware has them, FP32 patterns.",
+            help="In place of --amax: the constants k and d (and a) of the tensor for hardware, FP32 patterns.",
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show the elements that are zero too.")] = False,
 ) -> None:
     """Convert one block and show every step: classes, largest magnitude, scale under every rule, bits and error of each
-    element. With --op decode: what the scale byte means, and product, rounding and result of each code. With --op cast,
-    of each number, or of each code with --set destination=fp32: between which results it lies, its rounding, overflow,
-    underflow and sign.
+    element. With --op decode: the meaning of the scale byte, and product, rounding and result of each code. With --op
+    cast: the two nearest results of each number, its rounding, overflow, underflow and sign; --set destination=fp32
+    casts codes back to numbers.
 
-    Zeros complete the block. Numbers that the source format lacks are rounded to it. What verify, compare and failing
-    tests print as a counterexample is taken as it is.
+    Zeros complete the block. Numbers are rounded to the source format. Counterexamples of verify, compare and failing
+    tests can be pasted unchanged.
     """
     op, format = rules.op, rules.format
     of_others: dict[str, dict[str, object]] = {
@@ -99,19 +99,19 @@ def explain(
     }
     for option, given in of_others.get(op, {}).items():
         if given not in (None, False):
-            raise ValueError(f"{option} is not of --op {op}")
+            raise ValueError(f"{option} is not for --op {op}")
     if op == "encode" and is_nvfp4(format):
         tensor = amax, None if constants is None else read_constants(constants)
         _nvfp4(*nvfp4_rules(str(format), rules, rules.config), values, *tensor, random, everything, output)
         return
     for option, one in {"--amax": amax, "--constants": constants}.items():
         if one is not None:
-            raise ValueError(f"{option} is of formats with a scale of the tensor, such as nvfp4, not of {format}")
+            raise ValueError(f"{option} is for formats with a scale of the tensor, such as nvfp4, not for {format}")
     if op == "decode" and is_nvfp4(format):
         _nvfp4_decoder(str(format), rules, scale, tensor_scale, codes, output)
         return
     if tensor_scale is not None:
-        raise ValueError(f"--tensor-scale is of --op decode of formats such as nvfp4, not of {format}")
+        raise ValueError(f"--tensor-scale is for --op decode of formats such as nvfp4, not for {format}")
     usage = USAGES.get(op, "explain {}")
     chosen = request(usage, rules, allow_all=False).configs[0]
     output.configuration(chosen)
@@ -213,7 +213,7 @@ def _cast(config: CastConfig, values: str | None, codes: str | None, random: lis
 
 
 def _enters(rules: Cast, values: str | None, codes: str | None) -> tuple[list[int], tuple[str, ...]]:
-    """The patterns that are cast, and what was done to them."""
+    """The patterns to cast, and remarks on their rounding."""
     what, option = ("codes", "--codes") if rules.is_back else ("numbers", "--values")
     given, other = (codes, values) if rules.is_back else (values, codes)
     if given is None or other is not None:

@@ -1,4 +1,4 @@
-"""`mxcast explore`: what each rule costs, and what it loses."""
+"""`mxcast explore`: cost and loss of each rule."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def explore(
         Several, typer.Option("--profile", metavar="NAME", show_default="the sweep's", help="Rules by name.")
     ] = None,
     target: Annotated[
-        Several, typer.Option("--target", metavar="NAME", show_default="the sweep's", help="What to map to.")
+        Several, typer.Option("--target", metavar="NAME", show_default="the sweep's", help="Targets of the mapping.")
     ] = None,
     set: Annotated[
         Several,
@@ -77,8 +77,8 @@ def explore(
         typer.Option(
             "--objective",
             metavar="COLUMN",
-            show_default="luts, levels, sqnr_db; of decoders differing, of casts max_relative_error",
-            help="What the Pareto front is made of.",
+            show_default="luts, levels, sqnr_db; decoders: differing, casts: max_relative_error",
+            help="Columns of the Pareto front.",
         ),
     ] = None,
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Processes at a time.")] = 2,
@@ -100,17 +100,17 @@ def explore(
             help="Write one command a job and run none, for Slurm arrays or make.",
         ),
     ] = None,
-    cached: Annotated[bool, typer.Option("--cached", help="Run nothing: show what is on record of the sweep.")] = False,
+    cached: Annotated[bool, typer.Option("--cached", help="Run nothing: show the points on record.")] = False,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", show_default="build/explore-SWEEP")] = None,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report, tables and drawing.")] = True,
     force: Force = False,
 ) -> None:
-    """Sweep rules, architectures and targets: what each costs, what it loses on tensors, and which are worth building.
+    """Sweep rules, architectures and targets: the cost of each point, its loss on tensors, and which to build.
 
-    Results are kept: an interrupted sweep goes on where it was. Exit code 1 if a point failed.
+    Results are cached: an interrupted sweep resumes. Exit code 1 if a point failed.
     """
     if output.json and str(emit_jobs) == "-":
-        raise ValueError("--emit-jobs - prints commands, which are no JSON: name a file, or leave out --json")
+        raise ValueError("--emit-jobs - prints commands, not JSON: name a file, or leave out --json")
     from ...explore import chosen_sweep, exploration
     from ...explore.report.output import document, write
     from ...explore.sweep import keys_of
@@ -152,7 +152,7 @@ def explore(
     if report:
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(f"{folder} is no folder")
-        folder.mkdir(parents=True, exist_ok=True)  # that it cannot be written is said before the sweep
+        folder.mkdir(parents=True, exist_ok=True)  # fails before the sweep
         if not os.access(folder, os.W_OK):
             raise PermissionError(f"{folder} cannot be written")
     with _bar(output, chosen.name) as progress, _interrupted(progress) as progress:
@@ -180,7 +180,7 @@ def explore(
 
 
 def _given(path: Path, output: Output) -> list[Tensor]:
-    """The tensors of a file to judge by; those that are no numbers to convert are named."""
+    """The tensors of a file that points are judged on; arrays of other numbers are named."""
     from ...explore.tensors import given
     from ...tensors.convert.files import read_tensors
 
@@ -190,14 +190,14 @@ def _given(path: Path, output: Output) -> list[Tensor]:
     if others:
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
         output.say(
-            "not judged by, as they are no arrays of F32, F16 or BF16 numbers: "
+            "not judged on, as they are not arrays of F32, F16 or BF16 numbers: "
             f"{', '.join(map(one_line, others[:3]))}{more} of {path}"
         )
     return given(arrays, source=path.name)
 
 
 def _show(output: Output, found: Exploration) -> None:
-    """The front, the ablation, and what to build."""
+    """Print the front, the ablation, and the recommendation."""
     from ...explore.operations import OPERATIONS
     from ...explore.report.recommendation import recommended
 
@@ -261,19 +261,19 @@ def _differing(names: list[str], rows: Sequence[object]) -> list[str]:
 
 
 def _alike(rows: Sequence[Explored], differing: list[str]) -> str:
-    """Format and target, where these are the same for all."""
+    """Format and target, if they are the same in all rows."""
     same = [str(_short(getattr(rows[0], name))) for name in ("format", "target") if rows and name not in differing]
     return f" ({', '.join(same)})" if same else ""
 
 
 def _short(value: object) -> object:
-    """The names of formats without those of their blocks: tables are narrow."""
+    """The names of formats without the prefix of their blocks, since tables are narrow."""
     return re.sub(r"\bmx(?:fp\d_|(?=int))", "", value) if isinstance(value, str) else value
 
 
 @contextlib.contextmanager
 def _interrupted(progress: Callable | None) -> Iterator[Callable]:
-    """Tell somebody who ends a sweep what is left of it."""
+    """Say how many points are kept, if the sweep is interrupted."""
     last = None
 
     def follow(now: Progress) -> None:
@@ -292,7 +292,7 @@ def _interrupted(progress: Callable | None) -> Iterator[Callable]:
 
 @contextlib.contextmanager
 def _bar(output: Output, name: str) -> Iterator[Callable[[Progress], None] | None]:
-    """A callable that draws how far the sweep is; None where nobody would see it."""
+    """A callable that draws the progress of the sweep; None without a terminal."""
     if not output.talks or not sys.stderr.isatty():
         yield None
         return
@@ -313,9 +313,9 @@ def _bar(output: Output, name: str) -> Iterator[Callable[[Progress], None] | Non
 
         def progress(now: Progress) -> None:
             nonlocal judging
-            if bar.tasks[task].total is None:  # what is kept says nothing about the time that the others take
+            if bar.tasks[task].total is None:  # cached points take no time
                 bar.reset(task, total=now.total - now.cached)
-            if now.judged and not judging:  # which takes another time a point
+            if now.judged and not judging:  # judging a point takes another time than measuring it
                 judging = True
                 bar.reset(task, total=now.done + now.failed)
             bar.update(

@@ -41,13 +41,13 @@ def emit(
         ),
     ] = False,
 ) -> None:
-    """Write the Verilog of a converter, and what belongs to it."""
+    """Write the Verilog of a converter, with its file lists, description and test benches."""
     usual_target = "xcu" if vendor == "vivado" else None
     asked, out = request("emit {}", given, usual_target=usual_target, output=output, of_any=True), given.out
     if vendor is None and not (part is None and period is None):
         raise ValueError("--part and --period belong to the project of a vendor: give --vendor too")
     if pair and given.op != "encode":
-        raise ValueError("--pair is of an encoder, whose decoder it adds: leave out --op")
+        raise ValueError("--pair adds the decoder to an encoder: leave out --op")
     if pair and not asked.encoders:
         raise ValueError("--pair adds the decoder of a format with one level of scales: leave it out")
     from ...hdl import default_name, emit

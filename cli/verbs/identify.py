@@ -1,4 +1,4 @@
-"""`mxcast identify`: which rules somebody's software follows, or made a file."""
+"""`mxcast identify`: the rules that a function follows, or that produced a file."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def identify(
             "--from",
             metavar="LAYOUT",
             show_default=False,
-            help="The layout of --output, where several fit (mxcast list layouts).",
+            help="The layout of --output, if several fit (mxcast list layouts).",
         ),
     ] = None,
     op: Op = "encode",
     nan_codes: Annotated[
-        str, typer.Option("--nan-codes", metavar="exact|free", help="Whether codes under a scale that is NaN matter.")
+        str, typer.Option("--nan-codes", metavar="exact|free", help="Whether codes under a scale that is NaN count.")
     ] = "exact",
     blocks: Blocks = 20_000,
     samples: Annotated[
@@ -61,18 +61,17 @@ def identify(
     ] = 0,
     seed: Seed = 0,
 ) -> None:
-    """Find the rules that a function follows: it is called with hard blocks, and its bits are compared with those of
-    every profile and of every profile with one rule changed. Of two files, --input and --output, all blocks are
-    compared.
+    """Find the rules that a function follows: call it with hard blocks, and compare its bits with every profile, and
+    with every profile with one rule changed. Or compare all blocks of two files, --input and --output.
 
-    An encoder is called with x, float32 (n, 32), and returns scales (n,) and codes (n, 32), or numbers like x. Of nvfp4
-    it is called with a tensor, (n, 16). With --op decode it is called with scales and codes, uint8, and returns
-    numbers; with --op cast with x (n,), and returns codes. With --set rounding=sr it is called with random bits too,
-    uint16, an integer for each element. A function of a shared library gets pointers: void f(const
-    float *x, uint8_t *scales, uint8_t *codes, size_t blocks). With --profile the function is to follow that profile.
+    An encoder is called with x, float32 (n, 32), and returns scales (n,) and codes (n, 32), or numbers like x. For
+    nvfp4, x is a tensor (n, 16). With --op decode the function is called with scales and codes, uint8, and returns
+    numbers. With --op cast it is called with x (n,) and returns codes. With --set rounding=sr it also receives random
+    bits, uint16, one integer for each element. A function of a shared library receives pointers: void f(const float *x,
+    uint8_t *scales, uint8_t *codes, size_t blocks). With --profile the function is expected to follow that profile.
 
-    FOLLOWS: exit code 0. DIFFERS: 1, with the nearest rules and the smallest block. UNKNOWN: 4; two sets of rules fit,
-    or the function is random.
+    FOLLOWS: exit code 0. DIFFERS: 1, with the nearest rules and the smallest block. UNKNOWN: 4, if two sets of rules
+    fit, or if the function is random.
     """
     if nan_codes not in NAN_CODES:
         raise ValueError(unknown_name("choice of --nan-codes", nan_codes, NAN_CODES))
@@ -84,12 +83,14 @@ def identify(
                 "mxcast identify --input weights.safetensors --output quantized.safetensors"
             )
         if op != "encode" or samples:
-            raise ValueError("files are identified of encoding, and not by samples: leave out --op and --samples")
+            raise ValueError(
+                "files are identified as results of encoders, without samples: leave out --op and --samples"
+            )
         found: Identification = _of_files(numbers, quantized, stored_as, format, given, is_free, output)
         document: dict[str, object] = {"input": str(numbers), "output": str(quantized)}
     else:
         if stored_as is not None:
-            raise ValueError("--from is the layout of --output, and a function has none")
+            raise ValueError("--from is the layout of --output: leave it out for a function")
         if format is None:
             raise ValueError(f"a format is missing: mxcast identify {subject} --format e4m3")
         from ...conformance.identify.identify import identify as identified

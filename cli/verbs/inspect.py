@@ -1,4 +1,4 @@
-"""`mxcast inspect`: what is in a file of quantized tensors, and what looks wrong."""
+"""`mxcast inspect`: the content of a file of quantized tensors, and its suspicious values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...tensors.inspect.inspection import InspectedTensor, Inspection
 
 SHOWN = 8
-"""Arrays that are not quantized and are named."""
+"""Largest number of arrays named that are not quantized."""
 
 
 def inspect(
@@ -29,11 +29,11 @@ def inspect(
             "--as",
             metavar="LAYOUT",
             show_default=False,
-            help="The layout of FILE, where several fit: comfy, quark:mxfp6_e2m3, ... (mxcast list layouts).",
+            help="The layout of FILE, if several fit: comfy, quark:mxfp6_e2m3, ... (mxcast list layouts).",
         ),
     ] = None,
     whole: Annotated[
-        bool, typer.Option("--all", help="Count every block; of a large tensor a sample unless asked for.")
+        bool, typer.Option("--all", help="Count every block; by default a sample of a large tensor.")
     ] = False,
     names: ArrayNames = None,
     read: Read = None,
@@ -42,11 +42,11 @@ def inspect(
         typer.Option("--report", metavar="OUT", show_default=False, help="Write a page (.html), or pictures (.svg)."),
     ] = None,
 ) -> None:
-    """Say how the tensors of a file, or of a model in a folder, are quantized and stored, with the evidence; count
-    their codes and scales; and say what looks wrong, such as swapped codes, scales in another order or an inverted
-    tensor scale.
+    """Show how the tensors of a file, or of a model in a folder, are quantized and stored, with the evidence. Count
+    their codes and scales, and report suspicions, such as swapped codes, scales in another order or an inverted tensor
+    scale.
 
-    Exit code 1 with suspicions, 4 where several layouts fit that read other numbers: nothing is guessed.
+    Exit code 1 with suspicions, 4 if several layouts fit and read different numbers: nothing is guessed.
     """
     from ...tensors.checkpoint.model_folder import left_out
     from ...tensors.inspect.inspection import inspect_file
@@ -101,7 +101,7 @@ def _row(tensor: InspectedTensor, *, with_layout: bool) -> dict[str, object]:
 
 
 def _is_ascii() -> bool:
-    """Has the terminal no blocks to draw with?"""
+    """Does the terminal lack block characters?"""
     try:
         "█".encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:

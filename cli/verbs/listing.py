@@ -1,4 +1,4 @@
-"""`mxcast list`: what the catalogues hold."""
+"""`mxcast list`: the catalogues."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OTHER_FORMATS = (
     "every code a number; eXmY_nan_only has NaN, and eXmY_ieee Inf and NaN in the top exponent field. "
     "So is intN of 2 to 16 bits (int4)."
 )
-"""How names spell formats that have no row (`spec.element_format`)."""
+"""Names of formats without a row (`spec.element_format`)."""
 
 
 def _formats() -> Rows:

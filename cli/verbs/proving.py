@@ -1,6 +1,4 @@
-"""`mxcast prove` and `mxcast mutate`: is the written Verilog what the rules say for every block, and would anybody
-notice if not.
-"""
+"""`mxcast prove` and `mxcast mutate`: prove the Verilog for every block, and measure which faults checks find."""
 
 from __future__ import annotations
 
@@ -31,8 +29,8 @@ Rtl = Annotated[
         "--rtl",
         metavar="FILE",
         show_default=False,
-        help="This Verilog file instead of the emitted one; its configuration is that of the "
-        ".json beside it, unless a format is given.",
+        help="This Verilog file instead of the emitted one. Its configuration is in the .json file of the same name, "
+        "unless a format is given.",
     ),
 ]
 Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla or z3.")]
@@ -49,14 +47,12 @@ def prove(
     netlist: Annotated[
         str | None,
         typer.Option(
-            "--netlist", metavar="TARGET", show_default=False, help="Prove what synthesis makes of it: xcu or ecp5."
+            "--netlist", metavar="TARGET", show_default=False, help="Prove the netlist of synthesis: xcu or ecp5."
         ),
     ] = None,
     latency: Annotated[
         int,
-        typer.Option(
-            "--latency", min=0, metavar="CYCLES", help="Clock cycles of a file that is a pipeline, with clock clk."
-        ),
+        typer.Option("--latency", min=0, metavar="CYCLES", help="Clock cycles of a pipelined file, with clock clk."),
     ] = 0,
     solver: Solver = "bitwuzla",
     timeout: Timeout = 900,
@@ -65,7 +61,7 @@ def prove(
     """Prove that the written Verilog equals the specification for every input block.
 
     PASS: no block is converted otherwise. FAIL: there is a counterexample, which is shown. UNKNOWN, TIMEOUT: the solver
-    gave no answer (exit code 4). With --rtl everything is kept beside that file.
+    gave no answer (exit code 4). With --rtl the results are in the folder of that file.
     """
     if rtl is not None and given.format is None and given.config is None:
         others = [("profile", given.profile), ("set", given.set and given.set[0]), ("target", given.target)]
@@ -115,7 +111,7 @@ def prove(
 
 
 def steps_table(arguments: list[Argument]) -> list[dict[str, object]]:
-    """One row a question."""
+    """One row for each question."""
     several = {"text": lambda argument: argument.macros} if len({argument.macros for argument in arguments}) > 1 else {}
     return [
         {
@@ -132,7 +128,7 @@ def steps_table(arguments: list[Argument]) -> list[dict[str, object]]:
 
 
 def read_by(readers: list[str], unread: dict[str, str], second_leg: str = "") -> str:
-    """Front ends that read the design, why others were skipped, and what is simulated in their place."""
+    """Front ends that read the design, why others were skipped, and the simulation in their place."""
     names = " and ".join(dict.fromkeys(readers))
     if not unread:
         return f"as {names} read it"
@@ -147,11 +143,11 @@ def mutate(
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
-    """Plant faults in the emitted Verilog, and mutants in the specification, and see which are found.
+    """Plant faults in the emitted Verilog, and mutants in the specification, and count which are found.
 
-    A fault is killed by the blocks of the cocotb regression or of verify, or proved to change no block, or it survives,
-    which is a failure. Every mutant of the specification must be refuted by the solver; NVFP4 and the Hadamard
-    transform have none.
+    A fault is killed by the blocks of the cocotb regression or of verify, or proved to change no block. A fault that
+    survives is a failure. The solver must refute every mutant of the specification; there are no such mutants for NVFP4
+    and the Hadamard transform.
     """
     asked = request("mutate {}", given, output=output, of_any=True, designs=given.out)
     from ...hdl import default_name, intact
@@ -200,7 +196,7 @@ def _row(result: Mutation) -> dict[str, object]:
 
 
 def beside(rtl: Path) -> tuple[HardwareConfig, str]:
-    """The configuration and the top module that the JSON file beside an emitted Verilog file describes."""
+    """The configuration and the top module in the JSON file of an emitted Verilog file."""
     from ...sim.run.preprocess import verilog_file
 
     path = verilog_file(rtl).with_suffix(".json")
@@ -208,9 +204,7 @@ def beside(rtl: Path) -> tuple[HardwareConfig, str]:
         about = parsed_json(regular(path).read_text("utf-8-sig"))
         return described(about), entry(about, "name", str)
     except OSError:
-        raise ValueError(
-            f"{rtl} has no {path.name} beside it that says what it converts: give a format and a profile"
-        ) from None
+        raise ValueError(f"{path} is missing, which describes {rtl}: give a format and a profile") from None
     except RecursionError:
         raise ValueError(f"{path} does not describe a converter: it is nested too deeply") from None
     except ValueError as error:
@@ -218,7 +212,7 @@ def beside(rtl: Path) -> tuple[HardwareConfig, str]:
 
 
 def _explain(proof: Proof, output: Output) -> None:
-    """What should have become of the block of a counterexample, step by step; for encoders, whose steps are many."""
+    """Print the right conversion of a counterexample, step by step, for encoders."""
     from ...explain import explain
     from ..steps.encode import show
 

@@ -1,4 +1,4 @@
-"""`mxcast vectors`: blocks with the results that the exact model gives, for the tests of others."""
+"""`mxcast vectors`: blocks with the results of the exact model, for foreign tests."""
 
 from __future__ import annotations
 
@@ -29,27 +29,25 @@ def vectors(
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="DIR", help="Folder in which the folder of the set is made.")
     ] = Path("vectors"),
-    full: Annotated[
-        bool, typer.Option("--full", help="All directed blocks, in place of a few thousand: minutes.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="All directed blocks, not a few thousand: minutes.")] = False,
     tensors: Annotated[
         Path | None,
         typer.Option("--tensors", metavar="FILE", show_default=False, help="Weights of your own (.npy, .safetensors)."),
     ] = None,
     check: Annotated[
-        Path | None, typer.Option("--check", metavar="FOLDER", show_default=False, help="Check a set that there is.")
+        Path | None, typer.Option("--check", metavar="FOLDER", show_default=False, help="Check an existing set.")
     ] = None,
     seed: Seed = 0,
 ) -> None:
     """Make a set of conformance vectors: blocks by category (corner, boundary, tie, subnormal, special, random, real
-    weights) with the results that the rules ask for, by rational arithmetic. The emitted Verilog must give the same,
-    where Verilator is installed.
+    weights) with the results of the rules by rational arithmetic. If Verilator is installed, the emitted Verilog must
+    give the same results.
 
-    The folder has vectors.csv and vectors.npz, PORT.mem for $readmemh, and manifest.json with the rules, the counts,
-    and how many different codes there are.
+    The folder contains vectors.csv and vectors.npz, PORT.mem for $readmemh, and manifest.json with the rules, the
+    counts, and the number of different codes.
 
-    With --check the folder is read again: digests, counts and different codes are compared with the manifest, and every
-    result is computed again. Exit code 1 if it is not what it says.
+    --check reads a folder again, compares digests, counts and different codes with the manifest, and computes every
+    result again. Exit code 1 if something differs.
     """
     if check is not None:
         if format is not None:
@@ -117,7 +115,7 @@ def _check(folder: Path, output: Output) -> None:
         found = check(folder)
     output.document({"folder": str(folder), "passed": found.passed, "faults": list(found.faults)})
     output.say(
-        f"{folder}: passed, {found.manifest['blocks']} blocks are what the exact model makes of them"
+        f"{folder}: passed, {found.manifest['blocks']} blocks equal the exact model"
         if found.passed
         else f"{folder}: FAILED"
     )

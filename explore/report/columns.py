@@ -8,12 +8,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Column:
-    """A column of figures: its key in a row, heading, meaning, format, and direction of improvement."""
+    """A column of figures."""
 
     key: str
+    """Key in a row."""
     name: str
+    """Heading."""
     meaning: str
     form: str = ",.0f"
+    """Format of a figure."""
     factor: float = 1
     """Factor from the unit of the row to the unit of the heading."""
     better: int = -1
@@ -29,16 +32,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Text:
-    """A column of texts, and what else it is good for."""
+    """A column of texts, and its other uses in the report."""
 
     key: str
     name: str
     rank: int | None = None
-    """Rank among the columns that a colour or marker can show, best first; None if it cannot."""
+    """Order in which columns are drawn as colour or marker; None for columns that never are."""
     named: bool = False
-    """Its values say little without the heading."""
+    """Do its values need the heading to be understood?"""
     built: bool = False
-    """Whether entries of the ablation with the same clause can differ in it."""
+    """May entries of the ablation differ in it?"""
 
 
 COLUMNS_OF_TEXT = (
@@ -72,12 +75,12 @@ COLUMNS_OF_TEXT = (
     Text("form", "Form", 27, named=True),
     Text("registered_after", "Registers after", 13, named=True, built=True),
 )
-"""Every rule and choice of a point, in the order of the tables. No other file of the report lists them."""
+"""Every rule and choice of a point, in the order of the tables."""
 
 TEXTS = {column.key: column.name for column in COLUMNS_OF_TEXT}
 """Headings by key."""
 GROUPS = tuple(column.key for column in sorted(COLUMNS_OF_TEXT, key=lambda c: c.rank or 0) if column.rank is not None)
-"""Columns that a colour or a marker can show, best first."""
+"""Columns that are drawn as colour or marker, best first."""
 NAMED = {column.key for column in COLUMNS_OF_TEXT if column.named}
 BUILT = [column.key for column in COLUMNS_OF_TEXT if column.built]
 
@@ -110,7 +113,7 @@ FIGURES = (
     Column(
         "gbytes_per_s",
         "Throughput, GB/s",
-        "Numbers that enter at that rate, or leave a decoder; 10⁹ bytes.",
+        "Numbers at that rate, at the input, or at the output of a decoder; 10⁹ bytes.",
         ".2f",
         1,
         1,
@@ -129,15 +132,15 @@ FIGURES = (
     Column(
         "max_relative_error",
         "Largest error\N{NO-BREAK SPACE}/ block\N{NO-BREAK SPACE}maximum",
-        "Largest |y − x| of a block over the largest |x| of that block; of decoders and casts of a number by itself.",
+        "Largest |y − x| of a block over the largest |x| of that block; for decoders and casts, of single numbers.",
         ".3g",
         is_further=True,
     ),
-    Column("differing", "Differing, %", f"{SHARE} became another value; of decoders and casts.", ".3g", 100),
+    Column("differing", "Differing, %", f"{SHARE} became another value; for decoders and casts.", ".3g", 100),
     Column(
         "saturated",
         "Saturated, %",
-        f"{SHARE} lie beyond the largest magnitude that their result can have.",
+        f"{SHARE} lie beyond the largest magnitude of the result.",
         ".3g",
         100,
         is_further=True,
@@ -147,7 +150,7 @@ FIGURES = (
     Column(
         "mean_bias",
         "Mean bias",
-        "Bias of magnitudes, (Σ|y| − Σ|x|) / Σ|x|: above 0 if numbers have become larger.",
+        "Growth of magnitudes, (Σ|y| − Σ|x|) / Σ|x|: above 0 if numbers became larger.",
         ".3g",
         better=0,
         is_further=True,
@@ -156,7 +159,7 @@ FIGURES = (
 LABELS = {column.key: column.label for column in FIGURES}
 NAMES = TEXTS | {column.key: column.name for column in FIGURES}
 ALWAYS = {"luts", "sqnr_db"}
-"""Columns that stay even if they are the same in all points: axes that the page may open with."""
+"""Columns that are shown even if all points are equal: axes of the first drawing."""
 
 
 def varies(rows: Sequence[dict], key: str) -> bool:
@@ -164,7 +167,7 @@ def varies(rows: Sequence[dict], key: str) -> bool:
 
 
 def known_figures(rows: Sequence[dict]) -> list[Column]:
-    """Columns with a figure in some row; the one of lost numbers only if numbers are lost."""
+    """The figures of at least one row; the share of lost numbers only if it is not zero."""
     return [
         column
         for column in FIGURES
@@ -173,6 +176,6 @@ def known_figures(rows: Sequence[dict]) -> list[Column]:
 
 
 def shown_figures(rows: Sequence[dict]) -> list[Column]:
-    """The figures that tell points apart."""
+    """The figures that differ between points."""
     known = known_figures(rows)
     return [column for column in FIGURES if column.key in ALWAYS or (column in known and varies(rows, column.key))]

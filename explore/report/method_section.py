@@ -1,4 +1,4 @@
-"""The section of the report on how the figures came about, and what they mean."""
+"""The section Method of the report: how figures were measured, and their meaning."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .columns import known_figures
 from .tables import Head, count, table, text
 
 HEADINGS = {"description": "Design space", "device": "Place and route on"}
-"""Headings by key; any other is the key itself."""
+"""Headings by key, if they are not the key itself."""
 
 
 def method_section(method: Mapping[str, Any], rows: Sequence[dict], left_out: Mapping[str, int]) -> str:
-    """The HTML of the method of a sweep, of the figures of its ``rows``, and of the combinations that are left out, by
-    the reason.
+    """The HTML of the method of a sweep, of the meaning of its figures, and of the number of combinations left out, by
+    reason.
     """
     return _method(method) + _meanings(rows) + _reasons(left_out)
 
@@ -25,7 +25,7 @@ def _heading(key: str) -> str:
 
 
 def _method(method: Mapping[str, Any]) -> str:
-    """Short entries in one list, then the rest under headings of its own: lists of sentences, mappings and tables."""
+    """Short entries in one list, then longer ones with headings: lists of sentences, mappings and tables."""
     short, long = {}, []
     for key, value in method.items():
         if key in ("sweep", "objectives") or not value:

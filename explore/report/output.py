@@ -22,7 +22,7 @@ from .scatter import drawable
 
 
 def method(found: Exploration) -> dict[str, object]:
-    """How the figures were made: tools, device, tensors, seeds, and what biases them."""
+    """The method: tools, device, tensors, seeds, and the bias of figures."""
     targets = dict.fromkeys(row.target for row in found.rows)
     placed = [device_of(row.target).description for row in found.rows if row.pnr_seeds]
     seeds = [f"distributions: {SEED}"] if _drawn(found) else []
@@ -43,56 +43,50 @@ def method(found: Exploration) -> dict[str, object]:
 
 
 def _drawn(found: Exploration) -> bool:
-    """Whether distributions are among the tensors: those that do not count for the total."""
+    """Are there distributions among the tensors? They do not count for the total."""
     return any(not tensor.counts for tensor in found.tensors)
 
 
 def _remarks(found: Exploration, placed: bool) -> Iterator[str]:
-    """Remarks on how far the figures can be trusted, as far as they apply."""
+    """Sentences on the bias of figures that apply to this exploration."""
     yield (
-        "LUTs, carries and levels are Yosys' after mapping: of whole converters, flattened. They move by a few per "
-        "cent with the "
-        "version."
+        "LUTs, carries and levels are counted by Yosys after mapping, for whole converters, flattened. They move by a "
+        "few per cent between versions."
     )
     if hasty := [name for name in dict.fromkeys(row.target for row in found.rows) if f"{name}-relaxed" in TARGETS]:
         yield (
-            f"On {', '.join(hasty)} Yosys maps for a short path before it saves LUTs, so that they move with the "
-            "mapping too, most of all on "
-            f"ECP5. Where area alone counts, compare on {', '.join(f'{name}-relaxed' for name in hasty)}."
+            f"On {', '.join(hasty)} Yosys maps for a short path before it saves LUTs, so LUTs move with the mapping, "
+            f"most of all on ECP5. If only area counts, compare on {', '.join(f'{name}-relaxed' for name in hasty)}."
         )
     if placed:
         yield (
-            "Delays are sums over cells without wires; only place and route has an Fmax, in the middle between "
-            "registers, and it "
-            "scatters by seed: a median, with its range."
+            "Delays are sums over cells without wires. Fmax needs place and route, with the converter between "
+            "registers, and scatters by seed: the figure is the median, with its range."
         )
         yield "Blocks a second are one for each cycle at the median Fmax."
     else:
         yield "Nothing was placed and routed: delays are sums over cells without wires."
-    apart = "; distributions have figures of their own" if _drawn(found) else ""
-    yield f"Figures of accuracy are the golden model's, over the tensors named here{apart}."
+    apart = ", without the distributions" if _drawn(found) else ""
+    yield f"Figures of accuracy are computed by the golden model over the tensors named here{apart}."
     if any(row.accuracy is None for row in found.rows if row.status == "done"):
         yield (
             "A converter with several modes (formats or scale rules that are chosen at run time) has no figures of "
-            "accuracy, and so no place on "
-            "a front of them. Each mode has the figures of the same converter without the other modes."
+            "accuracy, and no place on a front of them: each mode has the accuracy of a converter with this mode only."
         )
     if len({row.source for row in found.rows}) > 1:
         yield (
-            "Sources differ: the accuracy of each is against the numbers given (FP32), so that what is lost by "
-            "narrowing them to the "
-            "source is counted too."
+            "Sources differ: accuracy is measured against the numbers given (FP32), so the rounding to the source "
+            "counts too."
         )
-    yield "A proof is one that is on record for the very Verilog that was measured."
+    yield "A proof is on record for exactly the Verilog that was measured."
     yield (
         "The column verilog of the CSV and JSON files is a SHA-256 of that Verilog without its header, with the top "
-        "module renamed to "
-        "converter, so it differs from the SHA-256 of the emitted file."
+        "module renamed to converter; the emitted file has another one."
     )
 
 
 def document(found: Exploration) -> dict[str, object]:
-    """All of it, for JSON. What is infinite, as an SQNR without noise, is null there: the largest error is 0 then."""
+    """The exploration for JSON. An infinite SQNR is null there; its largest error is 0."""
     parts = {
         **method(found),
         "points": [row.to_dict() for row in found.rows],
@@ -104,7 +98,7 @@ def document(found: Exploration) -> dict[str, object]:
 
 
 def _finite(value: object) -> object:
-    """JSON has no infinities."""
+    """The value with None in place of infinities and NaN, which JSON lacks."""
     if isinstance(value, dict):
         return {key: _finite(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -119,7 +113,7 @@ def write(found: Exploration, folder: Path) -> dict[str, Path]:
     """
     rows, entries = [row.to_dict() for row in found.rows], [entry.to_dict() for entry in found.ablation]
     reasons = Counter(one.reason for one in found.left_out)
-    with claimed(folder):  # all files are of one exploration
+    with claimed(folder):  # all files belong to one exploration
         files = {
             "html": write_whole(folder / "explore.html", report(rows, entries, method(found), found.missing, reasons)),
             "csv": write_whole(folder / "explore.csv", _csv(found.rows)),
@@ -133,7 +127,7 @@ def write(found: Exploration, folder: Path) -> dict[str, Path]:
 
 
 def _csv(rows: list[Explored]) -> str:
-    """One line a point; the figures of each tensor in columns of their own."""
+    """One line for each point, with the figures of each tensor in separate columns."""
     names = list(dict.fromkeys(name for row in rows for name in row.accuracy or {}))
     text = io.StringIO()
     plain = [name for name in Explored.__dataclass_fields__ if name not in ("accuracy", "log")]

@@ -10,9 +10,9 @@ from .columns import NAMED, TEXTS, varies
 from .scatter import values
 
 STANDARD = ("ocp", "nvidia", "te")
-"""Profiles that others are likely to expect, the usual one first."""
+"""Profiles that software is likely to expect, the most usual first."""
 MOST = 12
-"""Formats and targets with a sentence of their own."""
+"""Largest number of recommendations."""
 WORTH = 0.1
 """Share of the LUTs that one dB is worth. A wider element of OCP costs 2 to 7 % of the LUTs for each dB
 (records/sweeps/rules-xcu.json), so a rule that costs more than 10 % does less than a wider element.
@@ -22,18 +22,18 @@ PLACE = ("format", "target")
 
 @dataclass(frozen=True, kw_only=True)
 class Recommendation:
-    """The point to build of a format and a target, with the reason; or a remark on formats without a sentence."""
+    """The point to build for a format and a target, with the reason; or a remark on further formats."""
 
     about: str
     text: str
     others: Sequence[str] = ()
-    """Other points that some may want, each with the difference."""
+    """Alternatives, each with the difference."""
     command: str | None = None
     """The command that writes the Verilog of the point."""
 
 
 def named(row: dict, keys: Iterable[str]) -> str:
-    """The values that tell a point from others."""
+    """The values of these columns, as the name of a point."""
     parts = (
         f"{TEXTS[key]} {row[key]}" if key in NAMED else str(row[key]) for key in keys if row.get(key) not in (None, "")
     )
@@ -85,18 +85,18 @@ def _recommendation(about: str, group: Sequence[dict]) -> Recommendation:
 
 
 def _worth(row: dict) -> float:
-    """The SQNR less what the LUTs are worth in dB; the first of equal points is the smallest."""
+    """The SQNR minus the LUTs, converted to dB by `WORTH`."""
     return row["sqnr_db"] - math.log(max(row["luts"], 1)) / math.log1p(WORTH)
 
 
 def _names(rows: Sequence[dict], group: Sequence[dict]) -> list[str]:
-    """Short names that tell these rows apart; of a single row what tells it from its group."""
+    """Short names that distinguish these rows, or a single row from its group."""
     keys = [key for key in TEXTS if key not in PLACE and varies(rows if len(rows) > 1 else group, key)]
     return [named(row, keys) for row in rows]
 
 
 def _figures(row: dict) -> str:
-    """LUTs, and SQNR where it is known."""
+    """LUTs, and SQNR if it is known."""
     sqnr = row["sqnr_db"]
     if sqnr is None or math.isnan(sqnr):
         return f"{row['luts']:,} LUTs"

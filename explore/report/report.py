@@ -33,14 +33,14 @@ from .scatter import (
 from .tables import MISSING, Head, count, number, table, text
 
 FURTHER = '<label class="switch"><input type="checkbox" id="further"> further figures</label>'
-"""The switch of columns that are hidden at first."""
+"""The switch of hidden columns."""
 
 FIRST = ("profile", "scale_rule")
-"""Columns that the table begins with."""
+"""First columns of the table."""
 
 
 BUILT_AS = {key: TEXTS[key] for key in BUILT[:-1]} | {"build": "Built as"} | {key: TEXTS[key] for key in BUILT[-1:]}
-"""Columns in which entries of the ablation with the same clause can differ; shown if they do."""
+"""Columns in which entries of the ablation may differ; shown if they do."""
 ABLATION = {
     "target": "Target",
     "format": "Format",
@@ -64,18 +64,18 @@ TEMPLATE = Environment(
     keep_trailing_newline=True,
     autoescape=False,
 ).get_template("report.html")
-"""Its parts are HTML already."""
+"""Its parts are HTML."""
 
 
 def report(
     rows: list[dict], ablation: list[dict], method: dict, missing: int = 0, left_out: Mapping[str, int] | None = None
 ) -> str:
-    """The page: same arguments, same text.
+    """The page; the same arguments give the same text.
 
-    ``rows`` are the points of a sweep, ``ablation`` the differences that single clauses make, and ``method`` heading ->
-    text, list or table (``sweep`` and ``objectives`` come first). Points that failed are listed apart, with
-    their logs. So many points are ``missing``, and ``left_out`` is how many combinations cannot be built, by the
-    reason.
+    ``rows`` are the points of a sweep, and ``ablation`` the entries of its ablation. ``method`` contains a text, list
+    or table by heading; ``sweep`` and ``objectives`` are printed in the lead. Failed points are in a section with their
+    logs. ``missing`` is the number of points that are not on record, and ``left_out`` the number of combinations that
+    cannot be built, by reason.
     """
     left_out = left_out or {}
     done, failed = ([row for row in rows if (row["status"] == "done") == good] for good in (True, False))
@@ -118,12 +118,12 @@ def _recommendation(done: list[dict]) -> str:
 
 
 def _kept_together(sentence: str) -> str:
-    """A text in HTML in which no line begins with a unit."""
+    """The sentence as HTML, without line breaks before units."""
     return re.sub(r"(?<=\d) (?=%|dB)", "&nbsp;", escape(sentence))
 
 
 def _command(text: str, of: str) -> str:
-    """A command, which is broken between its options, and a button that copies it."""
+    """A command with line breaks between its options, and a button that copies it."""
     first, *options = escape(text).split(" --")
     shown = " ".join([first, *(f"<span>--{option}</span>" for option in options)])
     button = f'<button type="button" class="copy" aria-label="Copy the command of {escape(of)}">Copy</button>'
@@ -143,15 +143,14 @@ def _lead(done: list[dict], failed: list[dict], objectives: Sequence[str], missi
         goals = f" of {' × '.join(NAMES.get(goal, goal).split(',')[0] for goal in objectives)}" if objectives else ""
         said.append(
             f"{best:,} {'is' if best == 1 else 'are'} on the front{goals}: no other point of the target is at least "
-            "as good in all "
-            "and better in one."
+            "as good in all and better in one."
         )
     elif objectives and done:
         said.append(f"The front is empty: no point has all of {', '.join(objectives)}.")
     if exact := sum(row["sqnr_db"] == math.inf for row in done):
         said.append(
             f"{count(exact, 'point')} lose{'s' if exact == 1 else ''} nothing on the tensors that count: an SQNR "
-            "of ∞ has no mark where SQNR is an axis."
+            "of ∞ has no mark if SQNR is an axis."
         )
     proofs = Counter(row["proof"] for row in done)
     said.append(f"Proofs: {', '.join(f'{count:,} {proof}' for proof, count in sorted(proofs.items())) or 'none'}.")
@@ -182,7 +181,7 @@ def _legend(rows: list[dict]) -> str:
 
 
 def _same(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -> str:
-    """A sentence with the columns that are the same in all rows."""
+    """A sentence with the columns that are equal in all points."""
     if not rows:
         return ""
     same = [
@@ -197,8 +196,8 @@ def _same(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -> 
 
 
 def _points(rows: list[dict], texts: Sequence[str], figures: Sequence[Column], objectives: Sequence[str]) -> str:
-    """The points, a body of the table each: what tells them apart, profile and rule first, and what is known of them;
-    then the figures; and below the command.
+    """The table of points: columns that differ, profile and rule first, then the figures. The command is below each
+    point.
     """
     keys = sorted(texts, key=lambda key: key not in FIRST) or ["format"]
     heads = [
@@ -248,7 +247,7 @@ def _log(text: str | None) -> str:
 
 
 def _json(rows: list[dict], figures: Sequence[Column], tensors: Sequence[str]) -> str:
-    """Data for the page's script: axes with figures, values of filters, and commands, in the order of the table."""
+    """The data of the page's script, in the order of the table: axes with figures, and values of filters."""
     axes = [
         {
             "name": column.name,
@@ -283,7 +282,7 @@ def _option(value: object) -> str:
 
 
 def _plain(value: float | None, factor: float) -> float | str | None:
-    """As JSON has it: no NaN, and infinities as texts that JavaScript's Number() reads."""
+    """A figure for JSON: None for NaN, and infinities as texts that JavaScript's Number() reads."""
     if value is None or math.isnan(value):
         return None
     return float(format(value * factor, ".9g")) if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")

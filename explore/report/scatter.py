@@ -1,4 +1,4 @@
-"""Scatter of points as an SVG: columns of colour and marker, the front of the points shown, and ticks."""
+"""The scatter of points as SVG: colours, markers, ticks and the front."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ LINES = 4
 
 WIDTH, HEIGHT = 860, 460
 LEFT, RIGHT, TOP, BOTTOM = 60, 18, 34, 46
-"""Size and margins of the drawing without JavaScript, in units of the SVG; report.html has the same margins."""
+"""Margins of the drawing, in units of the SVG; the script of report.html uses the same."""
 
 
 STEP, SPAN = 9, 45
-"""Units of the drawing between marks of points that coincide, and from the first of them to the last at most."""
+"""Distance between marks of points that coincide, and largest distance from the first to the last."""
 
 
 def side_by_side(places: Sequence[tuple[float, float]]) -> list[float]:
-    """How far to the right of its place each point is drawn, so that none hides another one.
+    """The offset to the right of each point, so that no mark hides another.
 
     >>> side_by_side([(1, 2), (1, 2), (3, 4)])
     [-4.5, 4.5, 0.0]
@@ -77,15 +77,15 @@ def side_by_side(places: Sequence[tuple[float, float]]) -> list[float]:
 
 
 def values(rows: Iterable[dict], key: str) -> list:
-    """The different values of a column that are there, in order of appearance."""
+    """The different values of a column, in order of appearance."""
     return list(dict.fromkeys(row[key] for row in rows if row.get(key) is not None))
 
 
 def encoding(rows: Sequence[dict], keys: Sequence[str] = GROUPS) -> tuple[str | None, str | None]:
-    """The columns that colour and marker show: the same column if only one varies, None if no column does.
+    """The columns of colour and marker. Both are the same if only one column varies, and None if no column varies.
 
-    Colour is the first of ``keys`` that varies, with no more values than there are markers; the marker is the rounding
-    if that varies, else the next column. Random bits that follow from the rounding tell no more than it does.
+    Colour is the first of ``keys`` that varies, with no more values than there are markers. The marker is the rounding
+    if it varies, else the next column. Random bits that follow from the rounding are ignored.
     """
     few = [key for key in keys if 1 < len(values(rows, key)) <= len(MARKERS)]
     if len({(row.get("rounding"), row.get("random_bits")) for row in rows}) == len(values(rows, "rounding")):
@@ -96,16 +96,16 @@ def encoding(rows: Sequence[dict], keys: Sequence[str] = GROUPS) -> tuple[str | 
 
 
 def indices(rows: Sequence[dict], key: str | None) -> list[int]:
-    """Which colour or marker each row has: the place of its value among the values of the column."""
+    """The number of the colour or marker of each row: the place of its value among the values of the column."""
     places = {value: i for i, value in enumerate(values(rows, key))} if key else {}
     return [places.get(row.get(key), 0) for row in rows]
 
 
 def upright(rows: Sequence[dict]) -> tuple[str, int]:
-    """The column that LUTs are drawn against, and 1 if more of it is better, -1 if less: SQNR.
+    """The vertical axis, and 1 if more of it is better, -1 if less.
 
-    But of decoders, most of which lose nothing, the share of numbers that differ; and levels where SQNR is the same in
-    all rows, as in a sweep of micro-architectures.
+    It is SQNR, or levels if SQNR is the same in all rows, as in a sweep of micro-architectures. For decoders, most of
+    which lose nothing, it is the share of numbers that differ.
     """
     if values(rows, "operation") == [Decode.name] and len(values(rows, "differing")) > 1:
         return "differing", -1
@@ -113,12 +113,12 @@ def upright(rows: Sequence[dict]) -> tuple[str, int]:
 
 
 def plottable(row: dict, up: str) -> bool:
-    """Whether a row has finite figures for both axes."""
+    """Does a row have finite figures for both axes?"""
     return all(row[key] is not None and math.isfinite(row[key]) for key in ("luts", up))
 
 
 def drawable(rows: Sequence[dict]) -> list[dict]:
-    """The points that have a place in a plot; those that failed have no figures."""
+    """The points that have a place in the drawing."""
     up, _ = upright(rows)
     return [row for row in rows if plottable(row, up)]
 
@@ -147,7 +147,7 @@ def mark(colour: int | None, marker: int | None) -> str:
 
 
 def line_swatch(number: int) -> str:
-    """A piece of the line of a front for a legend."""
+    """The line of a front for a legend."""
     return (
         '<svg class="swatch long-swatch" viewBox="0 0 28 14" aria-hidden="true">'
         f'<path class="line l{number % LINES}" d="M0 7H28"/></svg>'
@@ -232,7 +232,7 @@ def scatter(
 
 
 def _domain(numbers: Sequence[float]) -> tuple[float, float]:
-    """From a little below the smallest to a little above the largest."""
+    """The range of an axis, a little wider than the numbers."""
     low, high = min(numbers, default=0), max(numbers, default=1)
     margin = (high - low) * 0.05 or abs(high) * 0.05 or 1
     return low - margin, high + margin

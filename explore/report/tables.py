@@ -30,9 +30,7 @@ class Head:
 def table(
     label: str, heads: Sequence[Head], rows: Iterable[Sequence[str]], *, name: str = "", below: Sequence[str] = ()
 ) -> str:
-    """A table in a box that scrolls if it must. Cells are HTML. With ``below`` each row is a body of its own, with a
-    second row that is one cell.
-    """
+    """A table in a box that scrolls if needed. Cells are HTML. ``below`` adds a second row, one cell, to each row."""
     columns = "".join(
         f'<th scope="col"{head.classes}{_titled(head.meaning)}>{escape(head.name)}</th>' for head in heads
     )
@@ -71,7 +69,7 @@ def number(value: float | None, form: str, factor: float = 1) -> str:
 
 
 def text(value: object) -> str:
-    """A text, which may be broken after a comma."""
+    """A text as HTML, with line breaks allowed after commas."""
     if value in (None, ""):
         return MISSING
     return f"{value:,}" if isinstance(value, int) else re.sub(r",(?=\S)", ",<wbr>", escape(str(value)))

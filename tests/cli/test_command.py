@@ -1,4 +1,4 @@
-"""The command as its users type it: verbs, options, configuration files, JSON, exit codes."""
+"""The command as users type it: verbs, options, configuration files, JSON, exit codes."""
 
 import json
 import re
@@ -181,7 +181,7 @@ def test_list_formats_says_how_others_are_spelt(passes):
     in_turn([["list"], ["list", "--json"], ["--help"], ["explain", "e4m3", "--values", "1", "--all"]], ["", "1"]),
 )
 def test_a_reader_that_leaves(arguments, unbuffered):
-    """`mxcast list | head -1`: not a word on stderr, and no claim that all went well; a full disk is still an error."""
+    """`mxcast list | head -1` prints nothing on stderr and does not end with 0; a full disk is still an error."""
     import os
 
     environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
@@ -427,7 +427,7 @@ def test_configuration_file_takes_what_json_gives(passes, tmp_path):
     "text, words",
     [
         ("formatt = 'e4m3'", "unknown key 'formatt': did you mean 'format'?"),
-        ("format = 'e4m3'\n[numerics]\noperation = 'decode'", "a converter encodes: its operation is no 'decode'"),
+        ("format = 'e4m3'\n[numerics]\noperation = 'decode'", "a converter encodes: its operation is not 'decode'"),
         ("[numerics]\nscale = 'ceil'", "unknown key of [numerics] 'scale': did you mean"),
         ("[numerics]\namax_key = 'reduced'", "unknown key of [numerics] 'amax_key'"),
         ("[microarchitecture]\namax_ky = 'reduced'", "did you mean 'amax_key'?"),
@@ -467,7 +467,7 @@ def test_a_configuration_file_has_the_line_ends_of_toml(tmp_path, fails):
 
 @pytest.mark.parametrize("option, sentence", [("--profile", "rules are PROFILE or"), ("--target", "unknown target ''")])
 def test_an_empty_value_is_not_no_value(option, sentence, fails, tmp_path):
-    """As a variable of a shell that nobody has set gives."""
+    """An unset variable of a shell gives an empty text."""
     assert sentence in fails(2, "emit", "e2m1", option, "", "-o", tmp_path)
     assert sentence in fails(2, "synth", "e2m1", option, "")
 
@@ -517,7 +517,7 @@ def test_the_package_is_the_command():
         (["emit", "e4m3", "--set", "profile=te"], "unknown field 'profile'"),
         (["emit", "e4m3", "--set", "rounding=sr", "--set", "random_bits=0"], "random_bits must be 1 to 16, not 0"),
         (["explore", "--set", "self=1", "--cached"], "unknown key of a sweep 'self'"),
-        (["explore", "--emit-jobs", "-", "--json"], "--emit-jobs - prints commands, which are no JSON"),
+        (["explore", "--emit-jobs", "-", "--json"], "--emit-jobs - prints commands, not JSON"),
         (
             ["explain", "e4m3", "--profile", "te:", "--values", "1"],
             "rules are PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not 'te:'",
@@ -529,7 +529,7 @@ def test_suggestions(words, sentence, fails):
 
 
 def test_a_profile_with_fields_replaced(passes):
-    """One way to write it in every verb: that of `compare`."""
+    """Every verb takes the form of `compare`."""
     both = [
         passes("explain", "E4M3", "--values", "1.9", "--json", *words)
         for words in (["--profile", "TE:scale_rule=CEIL"], ["--profile", "te", "--set", "scale_rule=ceil"])

@@ -1,4 +1,4 @@
-"""Exit codes say whose turn it is: 3 is a missing tool and nothing else, what is wrong with a design is 1, 2 or 4."""
+"""Exit code 3 means a missing tool and nothing else; a wrong design gives 1, 2 or 4."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMMAND = [sys.executable, "-c", "from mxcast.cli import main; import sys; sys.e
 
 @pytest.fixture
 def path_without(tmp_path, monkeypatch):
-    """Make PATH one on which these programs are missing."""
+    """Set PATH so that these programs are missing."""
 
     def without(*missing: str) -> None:
         folder = tmp_path / "bin"
@@ -56,7 +56,7 @@ def test_a_missing_program_is_3(missing, verb, sentence, path_without, fails, tm
 
 @pytest.mark.slow
 def test_a_compiler_may_have_words_before_it(tmp_path, monkeypatch, passes, without_simulators):
-    """As ``CXX="ccache g++"`` has; here it is a program that counts."""
+    """CXX names two programs, as in ``CXX="ccache g++"``; here the first counts its calls."""
     wrapper = tmp_path / "counting"
     wrapper.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/called\nexec "$@"\n')
     wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
@@ -71,7 +71,7 @@ def test_a_compiler_may_have_words_before_it(tmp_path, monkeypatch, passes, with
 
 @pytest.fixture
 def without_simulators(monkeypatch, new_cache):
-    """Make a folder the cache, in which nothing of a C++ compiler is yet."""
+    """Use a folder as the cache, without results of a C++ compiler."""
 
     def made(folder: Path) -> None:
         monkeypatch.setenv("MXCAST_CACHE", str(new_cache(folder, of_tools=("wasmtime",))))
@@ -81,7 +81,7 @@ def without_simulators(monkeypatch, new_cache):
 
 @pytest.fixture
 def compiler(tmp_path, monkeypatch, without_simulators):
-    """Have CXX name a script, with a cache in which nothing is compiled yet."""
+    """Let CXX name a script, with a cache without compiled files."""
 
     def named(script: str) -> Path:
         path = tmp_path / "cxx"
@@ -110,7 +110,7 @@ def test_a_compiler_that_writes_nothing_of_use_is_4_and_nothing_is_kept(script, 
 
 @pytest.mark.slow
 def test_a_compiler_that_changes_its_mind_poisons_nothing(tmp_path, compiler, fails, passes):
-    """The same command with the same answers, which wrote nothing at first."""
+    """A compiler that wrote nothing at first is tried again, with the same version."""
     compiler(f'[ "$1" = --version ] || [ -e {tmp_path}/works ] || exit 0; exec g++ "$@"')
     verify = ["verify", *SMALL, "--stimuli", "random", "--blocks", 10]
     fails(4, *verify)
@@ -119,7 +119,7 @@ def test_a_compiler_that_changes_its_mind_poisons_nothing(tmp_path, compiler, fa
 
 
 def test_what_compilers_made_is_apart(compiler, monkeypatch):
-    """With other options, or of another maker, one is another compiler, whatever its version."""
+    """Other options, or another maker, mean another compiler, whatever its version."""
     path = compiler('[ "$1" = -m32 ] && shift; exec g++ "$@"')
     identities = [tools.compiler_identity()]
     for command in (f"{path} -m32", "g++"):
@@ -167,7 +167,7 @@ def test_a_compiler_whose_name_cannot_be_read_is_2(monkeypatch, fails):
 
 
 def test_a_compiler_may_be_named_from_where_we_are(compiler, monkeypatch):
-    """It is run in other folders."""
+    """The compiler is run in other folders."""
     path = compiler('exec g++ "$@"')
     monkeypatch.chdir(path.parent)
     monkeypatch.setenv("CXX", "./cxx -O3")
@@ -287,7 +287,7 @@ def test_a_file_in_the_cache_where_a_folder_must_be_is_named(kind, fails, tmp_pa
 
 
 def test_a_cache_with_any_name(tmp_path, new_cache, monkeypatch, passes):
-    """One that a shell, make or Verilator would read more into."""
+    """Characters that a shell, make or Verilator would interpret."""
     monkeypatch.setenv("MXCAST_CACHE", str(new_cache(tmp_path / 'a "b" $HOME c')))
     assert "passed" in passes("verify", *SMALL, "--blocks", 100)
     assert "passed" in passes("test", *SMALL, "-o", tmp_path / 'o "$x')
@@ -297,7 +297,7 @@ def test_a_cache_with_any_name(tmp_path, new_cache, monkeypatch, passes):
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody without a home")
 def test_without_a_home(tmp_path):
-    """And without anything else that may be written but the folder for temporary files and that of the output."""
+    """The command needs write access only to the folder of temporary files and to the output."""
     for folder in ("out", "tmp"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder).chmod(0o777)
@@ -324,7 +324,7 @@ def _others_may_run(program: Path) -> bool:
 
 
 def test_a_home_that_cannot_be_written(tmp_path, new_cache):
-    """For root nothing is read-only but a file system that is."""
+    """Only a read-only file system stops root."""
     (tmp_path / "home").write_text("")
     private = new_cache(tmp_path / f"mxcast-{os.getuid()}", of_tools=("wasmtime",))
     private.chmod(0o700)

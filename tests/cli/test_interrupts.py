@@ -1,4 +1,4 @@
-"""One signal ends any command, with all its children and temporary files, at whatever moment it comes."""
+"""One signal ends any command at any moment, with all its children and temporary files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CASES = {
 
 
 def descendants() -> set[int]:
-    """Processes that run in a session of their own below ours, which all our children do."""
+    """Child processes, each of which has its own session."""
     found = set()
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -60,7 +60,7 @@ def is_zombie(pid: int) -> bool:
 
 
 def left_running() -> list[bytes]:
-    """Commands of what still runs when the system has had time to end what was killed."""
+    """Commands of processes that still run after the system had time to end killed ones."""
     until = time.monotonic() + 20
     while left := [pid for pid in descendants() if not is_zombie(pid)]:
         if time.monotonic() > until:
@@ -182,7 +182,7 @@ def command(pid: int) -> bytes:
 
 @pytest.mark.parametrize("delay", [0.03, 0.06, 0.09, 0.12, 0.15, 0.2])
 def test_an_interrupt_while_the_command_starts(delay, tmp_path):
-    """The interpreter itself needs some hundredths of a second, in which it is its own."""
+    """The interpreter needs some hundredths of a second before the command handles signals."""
     with subprocess.Popen(
         [*COMMAND, "emit", "e4m3"],
         cwd=tmp_path,
@@ -248,7 +248,7 @@ def test_a_signal_has_its_sentence_and_code(arguments, before, tmp_path):
 
 
 def test_a_killed_command_leaves_nothing_after_the_next(tmp_path):
-    """SIGKILL asks nobody."""
+    """SIGKILL cannot be handled."""
     (tmp_path / "cache").mkdir()
     np.save(tmp_path / "x.npy", np.ones((1 << 14, 1 << 11), np.float32))
     arguments = ["quantize", "x.npy", "q.safetensors", "--format", "e4m3"]

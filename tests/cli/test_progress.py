@@ -1,4 +1,4 @@
-"""What a terminal shows while work takes long."""
+"""Progress bars on a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ with output.Output(quiet={quiet}).progress("baking a cake") as progress:
 
 
 def on_a_terminal(program: str) -> str:
-    """What a program prints on stderr, which is a terminal."""
+    """The output of a program on stderr, which is a terminal."""
     ours, its = pty.openpty()
     running = subprocess.Popen([sys.executable, "-c", program], stderr=its, stdin=subprocess.DEVNULL)
     os.close(its)
@@ -36,7 +36,7 @@ def on_a_terminal(program: str) -> str:
 
 
 def test_work_that_takes_long_is_shown():
-    """Also before it says how far it is."""
+    """The bar also appears before the first report of progress."""
     printed = on_a_terminal(PROGRAM.format(quiet=False, seconds=0.8))
     assert "baking a cake" in printed and "30%" in printed
 

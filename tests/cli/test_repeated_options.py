@@ -1,4 +1,4 @@
-"""An option that takes one value is refused if it is given again; errors are JSON where JSON was asked for."""
+"""An option that takes one value is refused if it is given twice; with --json, errors are JSON."""
 
 import json
 import signal
@@ -20,7 +20,7 @@ SINGLE = [
 
 @pytest.mark.parametrize("verb, option", SINGLE, ids=[f"{verb} {option.opts[0]}" for verb, option in SINGLE])
 def test_every_option_of_one_value(verb, option, fails):
-    """By its long and its short name, with a value of its own or behind an equals sign; before anything is read."""
+    """With its long and its short name, with a separate value or an equals sign; before any file is read."""
     for first, second in ((option.opts[0], option.opts[-1]), (option.opts[-1], option.opts[-1])):
         value = [] if option.is_flag else ["1"]
         sentence = fails(2, verb, first, *value, second, *value)

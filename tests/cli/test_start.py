@@ -1,4 +1,4 @@
-"""What a command imports before it starts: time that every user waits for."""
+"""Modules that a command imports when it starts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
 
 
 def imported(*arguments: str) -> set[str]:
-    """The modules that a command has imported when it ends, and its packages by their first names."""
+    """The modules that a command has imported when it ends, and their packages."""
     done = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True)
     code, modules = json.loads(done.stderr.splitlines()[-1])
     assert code == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Tables are lists where a narrow terminal has no room for their columns."""
+"""A table becomes a list if a narrow terminal has no room for its columns."""
 
 import fcntl
 import os
@@ -9,12 +9,24 @@ import termios
 
 import pytest
 
+from mxcast.cli.output import Output
 from mxcast.cli.tables import listed
 
 ROWS = [
     {"tensor": "l.weight", "shape": "2 x 32", "rules": {"a": 1, "b": 2}, "NaN": 0, "dB": float("nan"), "remark": None},
     {"tensor": "m", "shape": "a text of several words", "rules": {}, "NaN": 3, "dB": 1.5, "remark": "x" * 30},
 ]
+
+
+def test_sentences_are_folded_and_commands_are_not(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "40")
+    Output().say("build ceil (960 LUTs, 26.8 dB), the best balance\n  mxcast emit e4m3 --profile nvidia --target xcu")
+    assert capsys.readouterr().out == (
+        "build ceil (960 LUTs, 26.8 dB), the best\n  balance\n  mxcast emit e4m3 --profile nvidia --target xcu\n"
+    )
+    assert listed(ROWS, "Pareto front of luts, levels, sqnr_db: 5 of 16 points", 40).startswith(
+        "Pareto front of luts, levels, sqnr_db: 5\n  of 16 points\n\n"
+    )
 
 
 def test_a_list():
@@ -41,7 +53,7 @@ def test_a_list():
 
 
 def in_terminal(columns: int, *arguments: str) -> str:
-    """What the command prints on a terminal of so many columns."""
+    """The output of the command on a terminal with this number of columns."""
     script = "import sys; from mxcast.cli import main; sys.exit(main())"
     environment = {**os.environ, "NO_COLOR": "1", "TERM": "xterm"}
     environment.pop("COLUMNS", None)
@@ -74,7 +86,7 @@ def test_terminals():
 
 
 @pytest.mark.parametrize("columns", [30, 40, 59])
-@pytest.mark.parametrize("what", ["profiles", "layouts", "targets", "sweeps"])
+@pytest.mark.parametrize("what", ["profiles", "layouts", "targets", "sweeps", "formats"])
 def test_a_narrow_terminal_behind_a_pipe(what, columns, monkeypatch, passes):
     monkeypatch.setenv("COLUMNS", str(columns))
     assert is_folded(passes("list", what), columns)
@@ -82,7 +94,7 @@ def test_a_narrow_terminal_behind_a_pipe(what, columns, monkeypatch, passes):
 
 @pytest.mark.parametrize("columns", ["60", "80", "", "0", "x", "99999"])
 def test_other_pipes(columns, monkeypatch, passes):
-    """Nothing is folded; a table that fits is one."""
+    """A table that fits stays a table, and no line is folded."""
     monkeypatch.delenv("COLUMNS", raising=False)
     usual = passes("list", "profiles")
     monkeypatch.setenv("COLUMNS", columns)

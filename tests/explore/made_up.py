@@ -1,4 +1,4 @@
-"""Rows as an exploration has them, with figures that are made up by a formula and measured by nobody."""
+"""Rows of an exploration with figures from a formula."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def point(
     target: str = "xcu",
     **other: object,
 ) -> dict:
-    """One row, with figures that depend on ``number``."""
+    """One row; ``number`` makes its figures differ from other rows."""
     luts, sqnr = FORMATS[format]
     luts += (
         37 * RULES.index(rule)
@@ -115,7 +115,7 @@ def sweep(
 
 
 def failure(number: int, **other: object) -> dict:
-    """A point that came to nothing."""
+    """A failed point."""
     nothing = dict.fromkeys(
         (
             "luts",

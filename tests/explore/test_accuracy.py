@@ -24,11 +24,10 @@ def cache(tmp_path, monkeypatch):
 
 
 def test_by_hand():
-    """E2M1 with block 4: a largest magnitude of 8 has the scale 2; then 8 saturates at 6 x 2 = 12? No: 8 / 2 = 4, which
-    is a code.
+    """E2M1 with blocks of 4: the largest magnitude 8 has the scale 2, and 8 / 2 = 4 is a code.
 
-    5.0 / 2 = 2.5 lies between 2 and 3, and goes to the even code 2, that is 4.0. 0.3 / 2 = 0.15 goes to 0. -1.5 / 2 =
-    -0.75 between 0.5 and 1 goes to the even code 1.0, that is -2.
+    5.0 / 2 = 2.5 lies between 2 and 3, and goes to the even code 2, so the result is 4.0. 0.3 / 2 = 0.15 goes to 0.
+    -1.5 / 2 = -0.75 lies between -0.5 and -1, and goes to the even code of -1, so the result is -2.
     """
     x = np.array([8, 5, 0.3125, -1.5], np.float32)
     total, each = loss(numerics("e2m1", block_size=4), given({"x": x}))
@@ -56,7 +55,7 @@ def test_nothing_is_lost():
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "uint16"])
 def test_a_narrow_tensor_is_judged_by_every_source(dtype):
-    """As the same numbers in FP32 are, whatever the converter takes; uint16 are patterns of BF16."""
+    """The loss equals the loss of the same numbers in FP32, for each source; uint16 are patterns of BF16."""
     narrow = (
         np.random.default_rng(5).standard_normal((4, 64)).astype(ml_dtypes.bfloat16 if dtype == "uint16" else dtype)
     )
@@ -103,7 +102,7 @@ def exact_values(block, chosen):
 
 
 def judged(pairs) -> Loss:
-    """Figures of numbers and their results as fractions, number by number. None is not a number."""
+    """The figures of numbers and their results, as fractions; None for NaN and infinities."""
     kept = [(before, after) for before, after, _ in pairs if after is not None]
     errors = [abs(after - before) for before, after in kept]
     signal, sizes = sum(before**2 for before, _ in kept), sum(abs(before) for before, _ in kept)
@@ -124,7 +123,7 @@ def same(total: Loss, expected: Loss) -> bool:
 
 
 def number(code: int, format) -> Fraction | None:
-    """The value of a code; None where it is no finite number."""
+    """The value of a code; None unless it is finite."""
     found = format.decode(code)
     return (-1) ** found.negative * found.magnitude if found.kind == "finite" else None
 
@@ -140,7 +139,7 @@ def number(code: int, format) -> Fraction | None:
     ],
 )
 def test_decoders_against_exact_arithmetic(name, profile, fields):
-    """Codes of the encoder of OCP, decoded by the exact definition, against exact products."""
+    """Codes of OCP's encoder, decoded by the exact definition, against exact products."""
     rules, x = decoding(name, profile, block_size=8, **fields), np.random.default_rng(3).standard_normal((6, 8))
     x = (x * np.array([[1], [2.0**-126], [1e30], [3], [2.0**-17], [70000]])).astype(np.float32)
     encode, largest, pairs = numerics(rules.block), number(rules.destination.max_code, rules.destination), []
@@ -163,7 +162,7 @@ def test_decoders_against_exact_arithmetic(name, profile, fields):
     ],
 )
 def test_casts_against_exact_arithmetic(name, fields):
-    """Casts of the numbers, and casts of their OCP codes back to numbers."""
+    """Casts of the numbers, and casts of their codes under OCP back to numbers."""
     rules = casting(name, **fields)
     x = (np.random.default_rng(3).standard_normal((3, 8)) * np.array([[1], [1e5], [2.0**-17]])).astype(np.float32)
     numbers, largest, pairs = (
@@ -195,8 +194,8 @@ def test_tensors_that_count():
 
 @pytest.mark.parametrize("source", ["bf16", "fp16"])
 def test_a_narrow_source_is_judged_against_the_numbers_given(source):
-    """Rounded to the source first, to nearest even: 1 + 2^-8 + 2^-20 is nearest to 1 + 2^-7 in BF16, a tie and a little
-    more.
+    """Numbers are first rounded to the source, to nearest even. In BF16, 1 + 2^-8 + 2^-20 is a little above a tie, so
+    it goes to 1 + 2^-7.
     """
     x = np.array([1 + 2.0**-8 + 2.0**-20] * 16 + [1 + 3 * 2.0**-8, 1 + 2.0**-8] * 8, np.float32)
     cut = x.astype(ml_dtypes.bfloat16 if source == "bf16" else np.float16)
@@ -254,7 +253,7 @@ def test_the_tensors_that_ship():
 
 @pytest.mark.parametrize("profile, fields", [("nvfp4_te", {}), ("nvfp4_ao_single", {"source": "bf16"})])
 def test_a_scale_of_the_tensor_is_that_of_all_chunks(profile, fields, monkeypatch):
-    """In chunks of 64 numbers the same as by `quantize` at once."""
+    """Chunks of 64 numbers give the same figures as one call of `quantize`."""
     monkeypatch.setattr(accuracy, "CHUNK", 64)
     x = (np.random.default_rng(3).standard_normal(4096).astype(np.float32).view(np.uint32) & 0xFFFF0000).view(
         np.float32

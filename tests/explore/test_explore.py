@@ -47,7 +47,7 @@ SWEEP = Sweep(
 
 @pytest.fixture(scope="module")
 def computed(tmp_path_factory, new_cache):
-    """A cache that has the results of `SWEEP`."""
+    """A cache with the results of `SWEEP`."""
     folder = new_cache(tmp_path_factory.mktemp("computed"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MXCAST_CACHE", str(folder))
@@ -57,7 +57,7 @@ def computed(tmp_path_factory, new_cache):
 
 @pytest.fixture
 def kept(cache, computed):
-    """A copy of it, as the cache of a test."""
+    """A copy of that cache for one test."""
     for folder in computed.iterdir():
         if not folder.is_symlink():
             shutil.copytree(folder, cache / folder.name, dirs_exist_ok=True)
@@ -94,11 +94,11 @@ def test_rows_have_the_figures_of_synth_and_of_the_model(kept):
 
 
 NONZERO = {"mxfp8_e5m2": 64, "mxfp4_e2m1": 63}
-"""Elements of the blocks below that are not zero: next to 3, 2^-16 is one in E5M2 and zero in E2M1."""
+"""Elements of the blocks below that are not zero: 2^-16 next to 3 is an element of E5M2, and zero in E2M1."""
 
 
 def measured_by_nobody(points, *_):
-    """Costs that are made up: each point is smaller than the one before."""
+    """Made-up costs: each point is smaller than the one before."""
     names = ("carries", "muxes", "ffs", "logic_cells", "levels", "delay_ps")
     for number, point in enumerate(points):
         whole = {"luts": 1000 - number, **dict.fromkeys(names, 10)}
@@ -107,7 +107,7 @@ def measured_by_nobody(points, *_):
 
 @pytest.mark.parametrize("operation", ["decode", "cast"])
 def test_decoders_and_casts(operation, cache, monkeypatch, tmp_path):
-    """The sweep of the guide and one of casts: errors, front, and report."""
+    """The sweep of the guide, and a sweep of casts: their losses, front and report."""
     monkeypatch.setattr(jobs, "on_record", lambda points, workers: {})
     monkeypatch.setattr(jobs, "locally", measured_by_nobody)
     casts = 'operation = "cast"\nformat = ["e4m3", "e2m1"]\nrounding = ["rne", "rtz"]\n'
@@ -156,7 +156,7 @@ def test_a_damaged_result_is_computed_again(kept):
 
 
 def test_a_failed_point_has_its_log_and_stops_no_other(cache, monkeypatch, tmp_path):
-    """Yosys is given a script that fails, for one of the points."""
+    """Yosys gets a failing script for one of the points."""
     planted(
         monkeypatch,
         tmp_path,
@@ -184,7 +184,7 @@ def test_a_job_that_is_killed_is_a_failed_point(cache, monkeypatch, tmp_path):
 
 
 def test_jobs_are_of_this_package(cache, monkeypatch, tmp_path):
-    """A folder of this name where the command runs, such as a clone next to the installed package."""
+    """A module of the same name in the current folder, such as a clone of the package, is not imported."""
     (tmp_path / "mxcast").mkdir()
     (tmp_path / "mxcast" / "__init__.py").write_text("raise ImportError('another package')")
     monkeypatch.chdir(tmp_path)
@@ -192,8 +192,8 @@ def test_jobs_are_of_this_package(cache, monkeypatch, tmp_path):
 
 
 def test_kill_in_the_middle(cache, new_cache, tmp_path):
-    """kill -9 after the first result. The second run computes only the others, and writes the files of a run in one
-    go.
+    """kill -9 after the first result: the second run computes only the others, and writes the files of an uninterrupted
+    run.
     """
     sweep = SWEEP
     program = (
@@ -264,7 +264,7 @@ def test_what_a_result_depends_on(monkeypatch):
 
 
 def test_what_a_result_does_not_depend_on(cache, monkeypatch):
-    """Other code, another version, header and description are no reason to synthesise the same Verilog again."""
+    """Other code, another version, header or description does not lead to a new synthesis of the same Verilog."""
     config = converter_config("e2m1", block_size=2)
     sweep = Sweep(name="one", usual=SWEEP.usual, grids=({},))
     rows, whole = explore(sweep, tensors=TENSORS), synth(config, "lut4", stages=False).whole
@@ -284,7 +284,7 @@ def test_what_a_result_does_not_depend_on(cache, monkeypatch):
 
 
 def test_points_with_the_same_verilog_are_one_job(cache, monkeypatch):
-    """FP16 has no number that is a subnormal of FP32: the rule about these changes nothing."""
+    """No FP16 number is a subnormal of FP32, so the rule about these changes nothing."""
     sweep = Sweep(
         name="same", usual=SWEEP.usual, grids=({"source": ("fp16",), "input_subnormals": ("exact", "flush")},)
     )
@@ -310,7 +310,7 @@ def test_proofs_come_from_the_record(kept, tmp_path):
 
 
 def test_a_cluster_gives_the_same_and_survives_a_worker(kept, monkeypatch, new_cache, tmp_path):
-    """Two worker processes, of which one is killed as soon as both have something to do."""
+    """One of two worker processes is killed as soon as both have a job."""
     distributed = pytest.importorskip("distributed")
     local = explore(SWEEP, tensors=TENSORS)
     monkeypatch.setenv("MXCAST_CACHE", str(new_cache(tmp_path / "elsewhere")))
@@ -330,7 +330,7 @@ def test_a_cluster_gives_the_same_and_survives_a_worker(kept, monkeypatch, new_c
 
 
 def test_a_worker_of_another_version_is_not_believed(cache, monkeypatch):
-    """It has the same cluster and other code, so its results would be cached under our key."""
+    """A worker with another version of the code must not store its results under our key."""
     distributed = pytest.importorskip("distributed")
     from mxcast.explore import cluster
 
@@ -357,7 +357,7 @@ def test_a_scheduler_without_workers(cache, monkeypatch):
 
 
 HEEDS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-"""A shell starts background commands with SIGINT ignored, which the command would inherit."""
+"""A shell starts background commands with SIGINT ignored; this restores it."""
 SLOWLY = (
     "from concurrent.futures import ThreadPoolExecutor as Pool; import time; submit = Pool.submit; "
     "Pool.submit = lambda *job: (submit(*job), time.sleep(5))[0]; "
@@ -398,7 +398,9 @@ if "jobs import main" in " ".join(sys.orig_argv):
 
 
 def test_an_interrupt_between_results_takes_the_jobs_along(cache, monkeypatch, tmp_path):
-    """It arrives in the report of progress, not in the wait for results. The other jobs would go on for a minute."""
+    """The interrupt comes during a report of progress, not while the command waits. A job that did not end would run
+    for a minute.
+    """
     planted(
         monkeypatch,
         tmp_path,
@@ -472,13 +474,13 @@ def test_tensors_that_cannot_be_judged_by_are_named(cache, tmp_path, capsys):
     np.savez(tmp_path / "x.npz", x=TENSORS["x"], indices=np.arange(64))
     assert main([*COMMAND, "--tensors", str(tmp_path / "x.npz"), "--no-report"]) == 0
     said = capsys.readouterr().out
-    assert "no arrays of F32, F16 or BF16 numbers: indices of " in said
+    assert "not arrays of F32, F16 or BF16 numbers: indices of " in said
     build = re.search(r"^mxfp\w+, \w+: build .* LUTs.* 10 % .*\n  mxcast emit \w+ --profile .*\n", said, flags=re.M)
     assert build and "\\" not in build[0], "no character is escaped"
 
 
 def test_a_checkpoint_in_bf16(cache, tmp_path, capsys):
-    """Its numbers are FP32 numbers: a converter from FP32 takes them."""
+    """A converter from FP32 takes its numbers, which are FP32 numbers."""
     values = TENSORS["x"].astype(ml_dtypes.bfloat16)
     save_file({"x": values}, tmp_path / "x.safetensors")
     assert main([*COMMAND, "--tensors", str(tmp_path / "x.safetensors"), "--no-report", "--json"]) == 0
@@ -489,7 +491,7 @@ def test_a_checkpoint_in_bf16(cache, tmp_path, capsys):
 
 
 def test_jobs_for_a_queue(cache, tmp_path, capsys):
-    """The written commands, run by a shell, are what the sweep then finds."""
+    """The sweep finds the results of the written commands, run by a shell."""
     assert main([*COMMAND, "--emit-jobs", str(tmp_path / "jobs")]) == 0
     lines = (tmp_path / "jobs").read_text().splitlines()
     assert len(lines) == 2 and not list(cache.glob("explored/*.json"))
@@ -515,7 +517,7 @@ def test_failures_are_said_where_nothing_can_be_drawn(cache, monkeypatch, tmp_pa
         (["explore", "missing.toml"], "missing.toml: No such file"),
         (["explore", "--set", "scale_rul=ceil"], "did you mean 'scale_rule'"),
         (["explore", "--objective", "lut"], "unknown objective 'lut': did you mean 'luts'"),
-        (["explore", "--objective", "fmax_mhz"], "fmax_mhz is known of points that are placed and routed only"),
+        (["explore", "--objective", "fmax_mhz"], "fmax_mhz needs place and route: give seeds (--pnr)"),
         (["explore", "--out", __file__], "test_explore.py is no folder"),
         (["explore", "--tensors", "empty.npz"], "empty.npz has no tensors"),
         (["explore", "--emit-jobs", "/"], "/ is a folder: --emit-jobs names a file"),
@@ -526,6 +528,7 @@ def test_failures_are_said_where_nothing_can_be_drawn(cache, monkeypatch, tmp_pa
 def test_wrong_calls(cache, words, says, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     np.savez("empty.npz")
+    (tmp_path / "x.txt").touch()
     assert main(words) == 2
     assert says in capsys.readouterr().err
 

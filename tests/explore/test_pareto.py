@@ -123,7 +123,7 @@ def test_no_gain_where_not_the_same_numbers_are_lost():
 
 
 def test_gains_that_are_not_finite_and_gains_in_full():
-    """No noise in both is no gain; and what is printed with two digits is rounded once."""
+    """Two points without noise have no gain, and figures with two digits are rounded once."""
     rows = [
         row(0, luts=120, levels=1, sqnr_db=math.inf),
         row(1, luts=100, levels=1, sqnr_db=math.inf, specials="drop"),

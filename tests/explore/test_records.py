@@ -1,6 +1,4 @@
-"""What is on record in records/sweeps: of sweeps that are there, made again identically by today's tools, and what
-targets say of it.
-"""
+"""Records in records/sweeps: their sweeps exist, today's tools reproduce them, and targets agree with them."""
 
 import dataclasses
 import json
@@ -44,7 +42,7 @@ def test_the_points_are_those_of_the_sweep(path):
 
 
 def measured(value: object) -> object:
-    """A figure as a file keeps it: None if infinite."""
+    """A figure as in a file, which leaves out infinite figures."""
     if isinstance(value, dict):
         return {key: measured(one) for key, one in value.items() if measured(one) is not None}
     return None if value == math.inf else value

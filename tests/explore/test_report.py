@@ -1,4 +1,4 @@
-"""The report of an exploration: its contents, and its behaviour in a real browser. The figures are made up."""
+"""The report of an exploration: the content of the file, and its behaviour in a real browser. Figures are made up."""
 
 from __future__ import annotations
 
@@ -242,9 +242,7 @@ def test_a_failure_without_a_log_has_no_empty_box() -> None:
 
 
 def test_every_figure_is_defined() -> None:
-    """Above its column, and in the same words in the section Method, which also defines figures that are the same in
-    all points.
-    """
+    """Each column has a definition, which the section Method repeats. Method also defines figures without a column."""
     page = report(ROWS, ABLATION, METHOD)
     said = {name: meaning for name, meaning in heads(page).items() if meaning}
     assert said.keys() > {"SQNR, dB", "LUTs", "Levels", "Delay, ns", "Saturated, %", "Mean bias"}
@@ -425,7 +423,7 @@ def test_the_front() -> None:
 
 
 def test_levels_where_nothing_else_is_lost() -> None:
-    """Micro-architectures give the same bits, so the vertical axis is their delay."""
+    """Micro-architectures give the same bits, so levels are drawn up."""
     rows = [point(1, amax="radix4", sqnr_db=9.0, levels=20), point(2, sqnr_db=9.0, levels=30)]
     page = report(rows, [], METHOD)
     assert "Levels (less is better)</text>" in page and data(page)["up"] == "levels"
@@ -435,7 +433,7 @@ def test_levels_where_nothing_else_is_lost() -> None:
 
 def test_what_colour_and_marker_stand_for() -> None:
     assert encoding(DONE) == ("scale_rule", "rounding")
-    assert encoding([point(1), point(2, rule="ceil")]) == ("scale_rule", "scale_rule")  # distinguished twice
+    assert encoding([point(1), point(2, rule="ceil")]) == ("scale_rule", "scale_rule")  # by colour and by marker
     assert encoding([point(1), point(2, rounding="rtz")]) == ("rounding", "rounding")
     assert encoding([point(1), point(2, amax="radix4", quantizer="table")]) == ("quantizer", "amax")
     assert encoding([point(1)]) == (None, None)
@@ -449,14 +447,14 @@ def test_what_colour_and_marker_stand_for() -> None:
         "random_bits",
     )
     many = [point(i, registered_after=str(i)) for i in range(len(MARKERS) + 1)]
-    assert encoding(many) == (None, None)  # more than can be distinguished
+    assert encoding(many) == (None, None)  # more values than markers
 
 
 # ---- in a browser
 
 
 def missing() -> str:
-    """Why the browser cannot start, or an empty text."""
+    """The reason why the browser does not start; empty if it does."""
     try:
         import selenium  # noqa: F401
     except ImportError:
@@ -597,7 +595,7 @@ def check_sort(browser) -> None:
 
 
 def check_missing_last(browser) -> None:
-    """Rows of points 0 to 3: point 1 has no SQNR, and point 2 no places of registers."""
+    """The order of points 0 to 3; 1 has no SQNR, and 2 no places of registers."""
     for name, order in (
         ("SQNR, dB", (["0", "2", "3", "1"], ["3", "2", "0", "1"])),
         ("Registers after", (["0", "1", "3", "2"], ["3", "1", "0", "2"])),

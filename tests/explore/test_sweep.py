@@ -132,7 +132,7 @@ def test_toml(tmp_path):
         ("opration = 'cast'", ValueError, "'opration': did you mean 'operation'"),
         ("objektives = ['luts']", ValueError, "'objektives': did you mean 'objectives'"),
         ("operation = 'cast'\nscale_rule = 'ceil'", ValueError, "'scale_rule': known are name, operation, "),
-        ("[[grid]]\noperation = 'cast'", ValueError, "the key operation is of the whole sweep"),
+        ("[[grid]]\noperation = 'cast'", ValueError, "the key operation is for the whole sweep"),
         ("[[grid]]\nzzz = 1", ValueError, "'zzz': known are target, format"),
         ("operation = 'cats'", ValueError, "unknown operation 'cats': did you mean 'cast'"),
         ("grid = 3", TypeError, r"a grid is a table, written \[\[grid\]\]"),
@@ -260,7 +260,7 @@ def test_sweeps_of_decoders_and_casts(tmp_path):
     assert chosen_sweep(op="decode").name == "decoders" and chosen_sweep(op="cast").name == "casts"
     for asked, sentence in (
         ({"op": "decod"}, "unknown operation 'decod': did you mean 'decode'?"),
-        ({"sweep": "formats", "op": "decode"}, "the sweep formats is of the operation encode, not decode"),
+        ({"sweep": "formats", "op": "decode"}, "the sweep formats has the operation encode, not decode"),
         ({"op": "decode", "scale_rule": "ceil"}, "unknown key of a sweep 'scale_rule'"),
         ({"op": "decode", "profile": "nvidia"}, "gpt_oss, ggml, idma; nvidia is of encode"),
         ({"op": "cast", "format": "e3m3"}, "unknown format 'e3m3'"),
@@ -282,6 +282,6 @@ def test_the_sweeps_of_the_guide(tmp_path):
 
 
 def sweeps_of_the_guide() -> list[tuple[str, str]]:
-    """Number of points in the text and in the file."""
+    """The number of points in the text, and the file."""
     guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text()
     return re.findall(r"of (\d+) points:\n\n```toml\n(.*?)```", guide, re.DOTALL)

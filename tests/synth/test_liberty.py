@@ -113,7 +113,7 @@ def test_the_command(small, cache, capsys):
         ("\udcff", [], "is not a Liberty file: it is not UTF-8"),
         (None, [], "No such file or directory"),
         (library(), ["--target", "xcu"], "a Liberty file is for the target asic, not xcu"),
-        (library(), ["--pnr"], "--liberty counts cells; --pnr places those of an FPGA: give one of them"),
+        (library(), ["--pnr"], "--liberty maps to an ASIC, and --pnr places on an FPGA: give one of them"),
     ],
 )
 def test_what_is_refused(text, words, sentence, tmp_path, capsys):

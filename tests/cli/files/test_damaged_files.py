@@ -283,7 +283,7 @@ def test_metadata_that_were_found_by_hand(content, tmp_path, fails):
     ],
 )
 def test_metadata_that_mean_nothing(content, sentence, tmp_path, fails):
-    """And that were taken for something else."""
+    """Files that were once read as something else."""
     path = tmp_path / "q.safetensors"
     path.write_bytes(content)
     assert (
@@ -295,7 +295,7 @@ def test_metadata_that_mean_nothing(content, sentence, tmp_path, fails):
 @pytest.mark.parametrize("number", [0x110000, 0x7FFFFFFF, 0xFFFFFFFF])
 @pytest.mark.parametrize("key", ["mxcast", "other"])
 def test_what_is_no_unicode_is_no_text(number, key, quantized, tmp_path, fails):
-    """NumPy makes a text of it, with which Python can do nothing."""
+    """NumPy returns a text that Python cannot encode."""
     (tmp_path / "q.safetensors").write_bytes(quantized)
     stored = read(tmp_path / "q.safetensors")
     texts = {name: np.array(text) for name, text in stored.metadata.items()} | {"other": np.array("another")}
@@ -415,7 +415,7 @@ def test_names_do_not_steer_the_terminal(tmp_path, capsys):
     ],
 )
 def test_values_of_configurations(text, sentence, tmp_path, fails):
-    """Also of those that the verb has no use for."""
+    """A wrong key is reported even if the verb does not use it."""
     (tmp_path / "c.toml").write_text(text)
     assert (
         fails(2, "explain", "e4m3", "--values", "1", "-c", tmp_path / "c.toml").removeprefix(f"{tmp_path}/") == sentence
@@ -423,7 +423,7 @@ def test_values_of_configurations(text, sentence, tmp_path, fails):
 
 
 def test_registers_of_configurations(tmp_path, fails, passes):
-    """They are no matter to a verb that takes rules only."""
+    """A verb that takes rules only ignores them."""
     (tmp_path / "c.toml").write_text(f"[microarchitecture]\nlatency = 0x{'9' * 5000}")
     sentence = "latency must be 1 to 12, the number of stage boundaries, not a number of 20000 bits"
     assert fails(2, "verify", "e4m3", "-c", tmp_path / "c.toml") == sentence

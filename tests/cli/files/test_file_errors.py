@@ -211,7 +211,7 @@ def test_what_safetensors_has_not_is_not_copied(refused, passes, saved, tmp_path
 
 
 def test_a_file_name_that_is_not_utf_8(refused, passes, saved, tmp_path):
-    """It is that of the tensor."""
+    """The name is the name of the tensor."""
     source = saved(F32).rename(tmp_path / "b\udcff.npy")
     sentence = (
         "tensor 'b\\udcff' has a name that is not UTF-8, as a .safetensors file needs: rename the file "

@@ -1,4 +1,4 @@
-"""`mxcast inspect`: what it prints, its exit codes, its reports, and files that are damaged or made to do harm."""
+"""`mxcast inspect`: its output, exit codes and reports, with good, damaged and hostile files."""
 
 import json
 import math
@@ -135,7 +135,7 @@ def huge(shape: tuple[int, ...], scales: tuple[int, ...]) -> dict:
 
 
 def one_block(scale: bytes, dtype: str, shape: tuple[int, ...], tensor_scale: bytes) -> dict:
-    """Of NVFP4 in the layout of compressed-tensors, with any tensor scale."""
+    """A file of NVFP4 in the layout of compressed-tensors, with any tensor scale."""
     return {
         "w_packed": ("U8", (1, 8), bytes(8)),
         "w_scale": ("F8_E4M3", (1, 1), scale),
@@ -161,7 +161,7 @@ def one_block(scale: bytes, dtype: str, shape: tuple[int, ...], tensor_scale: by
     ],
 )
 def test_nothing_to_count(tensors, raw_safetensors, capsys):
-    """Arrays without elements, of any shape: an answer or one sentence, and JSON."""
+    """Arrays without elements, of any shape, give an answer or one sentence, and JSON."""
     code, text, error = run(capsys, raw_safetensors(tensors), "--json")
     assert code in (0, 1, 4) and json.loads(text)["path"] and error == ""
 
@@ -170,7 +170,7 @@ SIZES = {"U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E8M0": 1, "F8_E5M2": 1, "U32": 4, "
 
 
 def test_any_shapes(raw_safetensors):
-    """The names of every layout, with lengths of which some fit and many do not: never a traceback or a warning."""
+    """Names of every layout, with right and wrong lengths, never give a traceback or a warning."""
     generator = random.Random(3)
     lengths = (0, 1, 2, 3, 16, 17, 32, 36, 64, 130)
     layouts = [layout for layouts in LAYOUTS.values() for layout in layouts.values()]
@@ -204,7 +204,7 @@ def test_shapes_that_no_memory_holds(raw_safetensors, fails):
 
 
 def test_a_layout_that_does_not_fit(right, tmp_path, fails):
-    """With the layout named, too, it says why."""
+    """The sentence gives the reason, also if the layout is named."""
     from safetensors.numpy import load_file
 
     arrays = load_file(right)
@@ -216,14 +216,14 @@ def test_a_layout_that_does_not_fit(right, tmp_path, fails):
 
 
 def test_tensor_scales_of_zeros_are_counted(raw_safetensors, capsys):
-    """Three of them for one matrix are wrong whatever its numbers are."""
+    """Three scales for one matrix are wrong, whatever its numbers are."""
     path = raw_safetensors(one_block(b"\x01", "F32", (3,), np.ones(3, "<f4").tobytes()))
     code, text, _ = run(capsys, path, "--as", "compressed_tensors")
     assert code == 1 and "there are 3 tensor scales in 'w_global_scale', for 1 matrices" in text
 
 
 def test_a_large_file_is_sampled(raw_safetensors, passes):
-    """Of a sparse file of 1 GB some blocks are counted, and it says how many."""
+    """Some blocks of a sparse file of 1 GB are counted, and the output says how many."""
     shape = (1 << 16, 1 << 10, 16)
     path = raw_safetensors({})
     sizes = [int(np.prod(shape)), int(np.prod(shape[:2]))]

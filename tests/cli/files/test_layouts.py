@@ -1,4 +1,4 @@
-"""Files in the layouts of libraries: there, onward and back, without a changed number."""
+"""Files in the layouts of libraries: no number changes on the way to them, between them and back."""
 
 import json
 
@@ -19,7 +19,7 @@ NAMES = "model.layers.0.up.weight", "model.layers.0.down.weight"
 
 @pytest.fixture
 def written(passes, tmp_path):
-    """A quantized file with two tensors and one that is left alone, and the tensors."""
+    """A quantized file with two quantized tensors and a copied one, and the tensors."""
 
     def quantized(format: str, *more: str):
         rng = np.random.default_rng(5)
@@ -58,7 +58,7 @@ def test_from_one_layout_to_the_next(written, passes, tmp_path):
 
 @pytest.mark.parametrize("format, profile", [("e2m1", "ocp"), ("e4m3", "ocp"), ("nvfp4", "nvfp4_ao")])
 def test_parts_are_the_whole(format, profile, tmp_path, monkeypatch):
-    """Files do not depend on how tensors are cut into parts, nor on the threads that share these."""
+    """Files depend neither on the parts of tensors nor on the number of threads."""
     rng, source = np.random.default_rng(6), tmp_path / "q.safetensors"
     shapes = {"experts.w": (2, 200, 128), "rows.w": (130, 192), "line.w": (1536,), "none.w": (0, 64)}
     x = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
@@ -101,7 +101,7 @@ def test_parts_of_columns(block, tmp_path, monkeypatch):
 
 
 def test_quantize_into_a_layout(written, passes, fails, tmp_path):
-    """It is what two commands make, and nothing else is left in the folder."""
+    """The file equals the result of two commands, and nothing else is left in the folder."""
     source, _ = written("e2m1")
     passes("convert", source, tmp_path / "two.safetensors", "--layout", "torchao")
     before = set(tmp_path.iterdir())
@@ -116,7 +116,7 @@ def test_quantize_into_a_layout(written, passes, fails, tmp_path):
 
 
 def test_a_full_disk_has_the_name_of_the_file(written, fails, tmp_path, monkeypatch):
-    """Not that of a temporary one, which nobody has named."""
+    """The sentence does not name a temporary file."""
     written("e2m1")
     save_file({"w": np.ones((2, 32, 32), np.float32)}, tmp_path / "three.safetensors")
 
@@ -145,7 +145,7 @@ def test_a_tensor_scale(written, passes, fails, tmp_path):
 
 
 def test_one_array_for_codes_and_scales(written, passes, fails, tmp_path):
-    """No name tells such a tensor from another: patterns must."""
+    """Names do not distinguish such tensors, so patterns must."""
     source, x = written("e2m1")
     target = tmp_path / "ggml.safetensors"
     passes("convert", source, target, "--layout", "ggml")
@@ -191,7 +191,7 @@ def test_what_is_refused(written, fails, tmp_path):
 
 
 def test_names_lead_back_to_their_tensor():
-    """Of every stored array, where the layout keeps all of the name."""
+    """Patterns match the name of a stored array, if the layout keeps the whole name."""
     for layouts in LAYOUTS.values():
         for layout in layouts.values():
             for part in layout.parts:

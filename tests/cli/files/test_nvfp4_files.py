@@ -16,7 +16,7 @@ from mxcast.tensors.convert.files import dequantize_file, quantize_file
 @pytest.mark.parametrize("profile", ["nvfp4_te", "nvfp4_ao", "nvfp4_ao_single"])
 @pytest.mark.parametrize("chunk", [64, 1 << 18])
 def test_tensors_of_a_file(tmp_path, numbers, monkeypatch, profile, chunk):
-    """A tensor of many tiles has one scale."""
+    """A tensor of many tiles has one tensor scale."""
     monkeypatch.setattr(tiles, "CHUNK", chunk)
     monkeypatch.setattr("mxcast.tensors.convert.tile_conversion.CHUNK", chunk)
     small = np.ascontiguousarray(np.where(np.isfinite(numbers), numbers, 1).astype(np.float32)[:, :40])

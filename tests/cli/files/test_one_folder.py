@@ -1,4 +1,4 @@
-"""Two commands that write in one folder work one after the other."""
+"""Two commands that write in one folder run one after the other."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CASES = {
     "case", [pytest.param(case, marks=pytest.mark.slow) if case == "test" else case for case in CASES]
 )
 def test_a_command_waits_for_another_one_in_its_folder(case, tmp_path):
-    """And says so; while it waits, a signal ends it."""
+    """The second command says that it waits, and a signal ends it while it waits."""
     arguments, folder = CASES[case]
     (tmp_path / "rtl.v").write_text(verilog(CONFIG, "rtl"))
     with (
@@ -47,7 +47,7 @@ def test_a_command_waits_for_another_one_in_its_folder(case, tmp_path):
 
 @pytest.mark.slow
 def test_both_checks_of_one_folder_have_their_own_outcome(tmp_path):
-    """Of a right design and a wrong one."""
+    """Checks of a right design and of a wrong one."""
     right = verilog(CONFIG, "rtl")
     wrong = right.replace("module rtl(", "module right(")
     wrong += "module rtl(input [63:0] x, output [7:0] scale, p);\n  wire [7:0] q;\n"

@@ -1,4 +1,4 @@
-"""Tensor files through the golden model: names, shapes, types, metadata, and the way back."""
+"""Tensor files through the golden model: names, shapes, types and metadata, and back."""
 
 import json
 
@@ -139,7 +139,7 @@ def test_numerics_overrides_and_progress(saved, tmp_path, numbers):
 
 @pytest.mark.parametrize("order", "<>")
 def test_what_a_npz_has_besides_is_copied(saved, tmp_path, numbers, order):
-    """In any byte order, into a file that has one."""
+    """A .npy file in any byte order is written in the byte order of the result."""
     quantize_file(saved(numbers), tmp_path / "q.npz", "int12")
     kinds = [*(f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)), "f2", "f4", "f8"]
     more = {kind: np.arange(5, dtype=order + kind) for kind in kinds}
@@ -219,7 +219,7 @@ def test_shapes_that_nobody_could_read_again(shape, sentence, raw_safetensors, t
 
 
 def test_patterns_of_names(tmp_path, numbers, passes, fails):
-    """What they leave out is copied, whatever it is."""
+    """Tensors that patterns leave out are copied, whatever their type."""
     names = ("a.weight", "a.LayerNorm.weight", "a.bias")
     source = tmp_path / "m.safetensors"
     save_file(dict.fromkeys(names, numbers) | {"b": np.ones(3, np.float64)}, source)

@@ -88,8 +88,8 @@ def test_sixteen_bit_sources(raw_safetensors, tmp_path, numbers, fails):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize("verb", ["quantize", "dequantize", "copy"])
 def test_memory_does_not_grow_with_the_file(tmp_path, verb):
-    """The peak of a process that converts 128 MiB of float32 is that of one that converts 16, but for a few tiles; the
-    pages of a map that are not given back would add all of it, or of the codes a quarter."""
+    """A process that converts 128 MiB of float32 needs only a few tiles more memory than for 16 MiB. Pages of a map
+    that are not released would add 128 MiB, or a quarter of it for the codes."""
     program = """if True:
         import sys
         from pathlib import Path
@@ -120,7 +120,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, verb):
 
 
 def test_pages_are_given_back_and_read_again(model):
-    """Releasing part of a map loses nothing, wherever it starts."""
+    """Releasing part of a map loses no byte, wherever it starts."""
     contents, expected = containers.read(model), load_file(model)
     for name, stored in contents.tensors.items():
         assert stored.map is not None
@@ -137,7 +137,7 @@ def test_metadata_name_the_numerics_of_wide_codes(saved, tmp_path, numbers):
 
 
 def test_stochastic_rounding_is_repeated_by_its_seed(tmp_path):
-    """Whatever the number of threads; and what is kept lies on one of the two neighbours of each number."""
+    """The result does not depend on the number of threads, and is one of the two neighbours of each number."""
     x = np.random.default_rng(4).standard_normal((3, tiles.CHUNK // 2), dtype=np.float32)
     np.save(tmp_path / "x.npy", x)
     for name, seed, jobs in (("a", 5, 1), ("b", 5, 2), ("c", 6, 1)):

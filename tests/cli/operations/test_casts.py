@@ -150,7 +150,7 @@ def test_the_lists(passes):
             ["explain", "e4m3", "--op", "cast", "--set", "destination=bf16", "--values", "1"],
             "a cast from e4m3 to bf16 takes codes: give --codes alone",
         ),
-        (["explain", "e4m3", "--op", "cast", "--values", "1", "--scale", "1"], "--scale is not of --op cast"),
+        (["explain", "e4m3", "--op", "cast", "--values", "1", "--scale", "1"], "--scale is not for --op cast"),
         (["explain", "e4m3", "--op", "cast", "--values", "1*1025"], "--values takes at most 1024 numbers"),
         (["explain", "e4m3", "--op", "cast", "--values", "1", "--random", "1"], "random bits are for the rounding sr"),
         (
@@ -158,7 +158,7 @@ def test_the_lists(passes):
             "patterns of e2m1 must be 0 to 15, not 16",
         ),
         (["verify", "e4m3", "--op", "cast", "--stimuli", "corner"], "stimuli must be one of standard, all, boundary"),
-        (["verify", "e4m3", "--op", "cast", "--exhaustive"], "--exhaustive, --tensors and --pad are of encoders"),
+        (["verify", "e4m3", "--op", "cast", "--exhaustive"], "--exhaustive, --tensors and --pad are for encoders"),
     ],
 )
 def test_what_is_refused(fails, arguments, sentence):

@@ -81,11 +81,11 @@ def test_a_decoder_that_differs_fails(monkeypatch, passes, capsys):
         (["prove", "nvfp4", "--op", "decode"], "nvfp4, operation two_level_decode, is not proved yet"),
         (["emit", "nvfp4", "--op", "cast"], "emit --op cast does not take nvfp4 yet"),
         (["verify", "e4m3", "--op", "decode", "--stimuli", "corner"], "stimuli must be one of standard, pairs, random"),
-        (["verify", "e4m3", "--op", "decode", "--exhaustive"], "--exhaustive, --tensors and --pad are of encoders"),
+        (["verify", "e4m3", "--op", "decode", "--exhaustive"], "--exhaustive, --tensors and --pad are for encoders"),
         (["prove", "e4m3", "--op", "decode", "--set", "scale_rule=ceil"], "unknown field 'scale_rule'"),
         (["explain", "e4m3", "--op", "decode", "--scale", "1"], "--scale or --codes is missing: mxcast explain e4m3"),
-        (["explain", "e4m3", "--op", "decode", "--values", "1"], "--values is not of --op decode"),
-        (["explain", "e4m3", "--scale", "1", "--values", "1"], "--scale is not of --op encode"),
+        (["explain", "e4m3", "--op", "decode", "--values", "1"], "--values is not for --op decode"),
+        (["explain", "e4m3", "--scale", "1", "--values", "1"], "--scale is not for --op encode"),
         (["explain", "e4m3", "--op", "decode", "--scale", "x", "--codes", "1"], "--scale takes whole numbers, not 'x'"),
         (["explain", "e4m3", "--op", "decode", "--scale", "1", "--codes", "1*0"], "--codes repeats a code 1 to 1024"),
         (["explain", "e4m3", "--op", "decode", "--scale", "1", "--codes", "-1"], "codes of e4m3 must be 0 to 255"),
@@ -117,5 +117,5 @@ def test_a_pair(tmp_path, passes):
 
 
 def test_a_pair_is_of_an_encoder(fails):
-    assert fails(2, "emit", "e4m3", "--op", "decode", "--pair").startswith("--pair is of an encoder")
+    assert fails(2, "emit", "e4m3", "--op", "decode", "--pair").startswith("--pair adds the decoder to an encoder")
     assert fails(2, "emit", "e4m3,e5m2", "--pair").startswith("a pair is of one format")

@@ -1,4 +1,4 @@
-"""`mxcast explain` and `mxcast compare` of decoders under two levels of scales."""
+"""`mxcast explain` and `mxcast compare` of decoders of NVFP4."""
 
 from __future__ import annotations
 

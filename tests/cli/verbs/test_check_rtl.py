@@ -1,4 +1,4 @@
-"""`check-rtl`: what it says, what it writes, and one sentence for what it cannot do."""
+"""`check-rtl`: its output, its files, and one sentence for each refusal."""
 
 import json
 import subprocess
@@ -56,7 +56,7 @@ PRINTS = """
 
 
 def test_what_a_design_prints_is_not_what_the_command_prints(tmp_path):
-    """Stdout is the one document. The design is a wrong one, as Yosys cannot read all that Verilator prints."""
+    """Stdout is one document. The design is wrong, since Yosys cannot read all that Verilator prints."""
     text = verilog(converter_config("e2m1", block_size=2), "a")
     before, end, after = text.partition("endmodule")
     (tmp_path / "a.v").write_text(before + PRINTS + end + after)

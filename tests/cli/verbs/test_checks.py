@@ -1,4 +1,4 @@
-"""`verify`, `test` and `synth`: what they run, what they say, and what they tell the shell."""
+"""`verify`, `test` and `synth`: their runs, output and exit codes."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`mxcast compare`: what it prints, what it keeps, and the commands it gives."""
+"""`mxcast compare`: its output, its cache, and the commands that it prints."""
 
 import importlib
 import json

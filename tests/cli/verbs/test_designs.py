@@ -1,4 +1,4 @@
-"""Commands that check a design take the one in the folder, and never replace it."""
+"""Commands that check a design read it from the folder and never replace it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_without_rules_a_check_takes_the_design_in_the_folder(named, folder, pas
 
 
 def test_synth_and_verify_take_the_design_in_the_folder(folder, passes):
-    """Built for any target: synth maps what is there."""
+    """synth maps the design in the folder, whatever its target is."""
     before = content(folder)
     for target in ("ecp5", "lut6"):
         found = json.loads(passes("synth", "mx_encoder", "-o", "build", "--target", target, "--json"))
@@ -77,7 +77,7 @@ def test_synth_and_verify_take_the_design_in_the_folder(folder, passes):
 
 @pytest.mark.parametrize("verb", ["prove", "test", "mutate", "verify", "synth"])
 def test_an_edited_design_is_not_checked(verb, folder, fails):
-    """Whatever would be found out is not about the file."""
+    """A check would not be about the file."""
     path = folder / "rtl/mx_encoder.v"
     path.write_text(path.read_text() + "// mine")
     before = content(folder)
@@ -92,7 +92,7 @@ def test_the_evidence_of_a_design_goes_with_it(folder, passes):
 
 
 def test_a_check_of_another_file_leaves_the_design_alone(folder, fails):
-    """Its log is no evidence of the emitted one."""
+    """The log of another file is no evidence for the emitted one."""
     before = content(folder)
     Path("mine.v").write_text("module mx_encoder; assign nothing endmodule\n")
     files = "--rtl", "mine.v", "--name", "mx_encoder", "-o", "build"

@@ -75,7 +75,7 @@ def test_it_is_taken_and_said(name, source, tmp_path, passes):
 
 
 def test_bits_are_those_of_the_profile(source, tmp_path, passes):
-    """Which are others than those of OCP and of Transformer Engine."""
+    """Its codes differ from the codes under OCP and Transformer Engine."""
     passes("quantize", source, tmp_path / "a.safetensors", "-f", "e2m1", "--layout", "mlx")
     q = unpack(load_file(tmp_path / "a.safetensors"), "mlx", "mxfp4_e2m1", name="l.weight")
     right, other = quantize(X, "e2m1", "mlx"), quantize(X, "e2m1", "ocp")
@@ -114,7 +114,7 @@ def test_what_is_given_wins(source, tmp_path, passes):
 
 @pytest.mark.parametrize("layout, suffix", [("comfy", ".safetensors"), ("ggml", ".gguf")])
 def test_a_library_without_a_profile(layout, suffix, source, tmp_path, fails, passes):
-    """The sentence names those that store what the layout stores, and each of them is taken."""
+    """The sentence names the profiles that fit the layout, and each of them is accepted."""
     arguments = "quantize", source, tmp_path / f"a{suffix}", "-f", "nvfp4", "--layout", layout
     sentence = fails(2, *arguments)
     assert sentence.endswith("a profile of this convention: nvfp4_ao, nvfp4_modelopt")

@@ -1,4 +1,4 @@
-"""`mxcast prove` and `mxcast mutate` as a user meets them: words, files and exit codes."""
+"""`mxcast prove` and `mxcast mutate`: output, files and exit codes."""
 
 import json
 

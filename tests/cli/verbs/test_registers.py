@@ -11,7 +11,7 @@ SMALL = ["--set", "block_size=2"]
 
 @pytest.fixture(autouse=True)
 def measured(monkeypatch):
-    """What synthesis would take seconds to find: a ns before every place."""
+    """Replace the measured delays of synthesis by 1 ns before each place."""
     monkeypatch.setattr(
         pipeline,
         "sections",
@@ -41,7 +41,7 @@ def test_places_in_a_file(passes, tmp_path):
     "constraint, latency", [("latency=4", 4), ("frequency_mhz=210", 1), ("frequency_mhz=500.5", 7)]
 )
 def test_places_by_a_constraint(passes, tmp_path, constraint, latency):
-    """And what is recorded are the places."""
+    """The record contains the places."""
     about = emitted(passes, tmp_path, "e2m1", *SMALL, "--set", constraint)
     assert about["latency"] == latency == len(about["microarchitecture"]["registered_after"])
     assert "frequency_mhz" not in about["microarchitecture"]

@@ -1,4 +1,4 @@
-"""What a converter is built for: `--target`, and `optimize` with it."""
+"""Target of the hardware: `--target`, and `optimize` with it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from mxcast.synth import TARGETS
 
 
 def emitted(tmp_path, capsys, *words: str) -> dict:
-    """The micro-architecture of what the command emits, without what is usual."""
+    """The micro-architecture that the command emits, without defaults."""
     assert main(["emit", "e2m1", "--set", "block_size=2", *words, "-o", str(tmp_path), "--json"]) == 0
     return json.loads(capsys.readouterr().out)["microarchitecture"]
 
 
 def asked(*assignments: str, target: str | None = None, config: Path | None = None) -> dict:
-    """The same of what options ask for."""
+    """The micro-architecture that options ask for, without defaults."""
     return (
         request("emit {}", HardwareOptions(format="e2m1", set=list(assignments), config=config, target=target))
         .configs[0]

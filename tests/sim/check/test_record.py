@@ -262,7 +262,7 @@ def test_the_command(capsys, monkeypatch):
     calls[:] = [()] * 20
     monkeypatch.setattr(verification, "_compare", no_comparison)
     assert main([*command[:-1], "--stimuli", "exhaustive"]) == 0, "the same under its other name"
-    assert "ON RECORD, nothing was compared now; --force compares anew" in capsys.readouterr().out
+    assert "ON RECORD, nothing was compared now; --force compares again" in capsys.readouterr().out
     assert main([*command, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["kept_blocks"] == document["blocks"] == exhaustive_total(CONFIG.numerics)
