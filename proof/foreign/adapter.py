@@ -8,12 +8,12 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
-from ...host.errors import ToolError
 from ...sim.run.driver import Driver
 from ...sim.run.stream import streamed
 from ...sim.run.verilated import driver_of
 from ...spec import BlockOperation
 from ..netlist.design import Design
+from ..solve.counterexample import settling, verilator_reads
 from ..verilog.elaboration import Elaboration, elaborated
 from ..verilog.text import free_name
 from .mapping import Bit, Connections, PortMap, connections
@@ -107,21 +107,12 @@ class Adapter:
         return f"{self.wrapper(True)}\n{self.text}"
 
     def simulated(self) -> Driver:
-        """The Verilated design. Raises ValueError if Verilator cannot read it."""
-        # a design that has time to settle needs no delays
-        text, asked = f"/*verilator timing_off*/\n{self.verilog}", self.asked
-        try:
+        """The Verilated design. Raises `DesignError` if Verilator cannot read it."""
+        text, name, asked = settling(self.verilog), self.wrapper_name, self.asked
+        with verilator_reads():
             if asked.clk is None:
-                return driver_of(text, self.wrapper_name, self.numerics, lint=False)
-            return streamed(
-                text, self.wrapper_name, self.numerics, asked.latency, asked.interval, asked.rst is not None
-            )
-        except ToolError as error:
-            if str(error).startswith("verilator_bin failed"):
-                raise ValueError(
-                    f"Verilator cannot read the files: {str(error).removeprefix('verilator_bin failed: ')}"
-                ) from None
-            raise
+                return driver_of(text, name, self.numerics, lint=False)
+            return streamed(text, name, self.numerics, asked.latency, asked.interval, asked.rst is not None)
 
     def design(self, reader: str) -> Design:
         """The design in its wrapper, as a reader of Yosys reads it."""

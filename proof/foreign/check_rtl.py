@@ -32,9 +32,9 @@ from ..netlist.structure import StructureError
 from ..netlist.wrapping import unwrapped
 from ..operations import OPERATIONS, provable
 from ..questions.question import Question
-from ..solve.argument import Argument, Status, answered, doubtful, worst
+from ..solve.argument import Argument, Status, answered, doubtful, of_latches, without_a_block, worst
 from ..solve.branches import branch_blocks
-from ..solve.counterexample import FEW, SOME, disagreement, save_blocks
+from ..solve.counterexample import FEW, SOME, VECTORS, disagreement, save_blocks
 from ..solve.second_leg import NOT_ASKED, SecondLeg, on_icarus_in_turn, stimuli
 from ..solve.solver import solver_version
 from ..verilog.gate import Objection, objections, of_readers, unreadable
@@ -258,7 +258,7 @@ def _check(
     say: Callable[[str], None],
 ) -> None:
     """Check one text."""
-    for stale in [check.folder / "counterexample.npz", *check.folder.glob("**/*.smt2")]:
+    for stale in [check.folder / VECTORS, *check.folder.glob("**/*.smt2")]:
         stale.unlink(missing_ok=True)
     check.objections = objections(adapter.elaboration)
     say("compiling it")
@@ -378,8 +378,7 @@ def _ask(
             if not argument.is_unshown:
                 break
         elif argument.status is Status.FAIL:
-            lemma = argument.steps[-1].question.description
-            argument.doubt = f"no block is known that shows it, but it does not hold: {lemma}"
+            argument.doubt = without_a_block(argument.steps[-1].question)
     doubtful(check.arguments)
     if not check.arguments:
         raise DesignError(unreadable(check.objections, check.unread))
@@ -464,11 +463,7 @@ def _found(
         check.first = f"on Icarus, where unknown bits (x) are counted as wrong\n{report}"
         check.counterexamples.append(Minimised(title="on Icarus", blocks=1, block=block, report=check.first))
     else:
-        argument.is_unshown = True
-        if latches:
-            argument.doubt = (
-                f"the module {latches[0]} has a latch: an output or variable that keeps its value for some inputs"
-            )
+        argument.is_unshown, argument.doubt = True, of_latches(latches)
 
 
 def _smaller(
@@ -499,7 +494,7 @@ def _minimised(check: Check, comparison: Comparison, count: int, block: Transact
         )
         check.remarks += [sentence] * (sentence not in check.remarks)
     if not check.counterexamples:
-        save_blocks(check.folder / "counterexample.npz", check.config.numerics, 0, block)
+        save_blocks(check.folder / VECTORS, check.config.numerics, 0, block)
     check.counterexamples.append(Minimised(title=cause.text, blocks=count, block=block, report=report))
 
 

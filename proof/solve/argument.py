@@ -107,6 +107,18 @@ def doubtful(arguments: Iterable[Argument]) -> None:
             )
 
 
+def of_latches(modules: list[str]) -> str | None:
+    """The doubt about a block of the solver in a design whose modules have latches, or None without latches."""
+    if not modules:
+        return None
+    return f"the module {modules[0]} has a latch: an output or variable that keeps its value for some inputs"
+
+
+def without_a_block(question: Question) -> str:
+    """The doubt about a lemma that fails, although no simulated block differs."""
+    return f"no block is known that shows it, but it does not hold: {question.description}"
+
+
 def answered(
     questions: Iterable[Question],
     folder: Path,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,10 @@ FEW = 600
 """Corner blocks, and blocks that differ in one bit, for Icarus."""
 SOME = 2400
 """Blocks that take the branches of a design, for Icarus."""
+FAILED = "verilator_bin failed: "
+"""Start of the message of a `ToolError` from Verilator."""
+VECTORS = "counterexample.npz"
+"""The file with a counterexample."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,135 +66,123 @@ class Counterexample:
         }
 
 
-def replayed(
-    config: HardwareConfig,
-    mode: int,
-    blocks: Transactions,
-    text: str,
-    top: str,
-    folder: Path,
-    latency: int = 0,
-    icarus: bool = True,
-) -> Counterexample | None:
-    """The first block that the module ``top`` converts differently from the model, on Verilator or, with ``icarus``, on
-    Icarus if it is installed; None if there is no such block. ``latency`` is the number of registers of the design."""
-    found = _on_verilator(config, mode, blocks, text, top, folder, latency)
-    if found is None and icarus:
-        found = _on_icarus(config, mode, blocks, text, top, folder, latency)[1]
-    return found
+@dataclass(frozen=True, kw_only=True)
+class Simulation:
+    """Simulations of the module ``top`` of a text against the model; counterexamples are written to ``folder``."""
 
+    config: HardwareConfig
+    text: str
+    top: str
+    folder: Path
+    latency: int
+    """The number of registers on the way."""
+    icarus: bool
+    """Whether the text is simulated on Icarus too, if it is installed."""
 
-def simulated(
-    config: HardwareConfig,
-    text: str,
-    top: str,
-    folder: Path,
-    latency: int = 0,
-    icarus: bool = True,
-    more: Transactions | None = None,
-) -> Counterexample | None:
-    """The first block that a simulator converts differently from the model, or None. The blocks are directed, random,
-    differ in one bit, or are ``more``; the simulators as in `replayed`."""
-    for mode, rules in enumerate(config.modes):
-        know = of(rules)
+    def replayed(self, mode: int, blocks: Transactions) -> Counterexample | None:
+        """The first of some blocks that differs, or None."""
+        return self.on_verilator(mode, blocks) or (self.on_icarus(mode, blocks)[1] if self.icarus else None)
+
+    def first(self, more: Transactions | None = None) -> Counterexample | None:
+        """The first block that differs, or None: of directed and random blocks, blocks that differ in one bit, and
+        ``more``.
+        """
         given = [] if more is None else [more]
-        every = Transactions.joined([know.hard(SIMULATED, 0), know.single_bits(0), *given])
-        found = _on_verilator(config, mode, drawn(rules, every, 0), text, top, folder, latency)
-        if found is None and icarus:
-            few = Transactions.joined([know.few(FEW, FEW), *(part.rows(slice(SOME)) for part in given)])
-            found = _on_icarus(config, mode, drawn(rules, few, 0), text, top, folder, latency)[1]
-        if found:
-            return found
-    return None
-
-
-def stood_by(
-    config: HardwareConfig, text: str, top: str, folder: Path, latency: int, icarus: bool
-) -> SecondLeg | Counterexample:
-    """Simulate many blocks of each kind of stimuli on both simulators; returns their numbers, or the first that
-    differs."""
-    kinds = [stimuli(rules) for rules in config.modes]
-    for mode, every in enumerate(kinds):
-        for blocks in every.values():
-            if found := _on_verilator(config, mode, blocks, text, top, folder, latency):
+        for mode, rules in enumerate(self.config.modes):
+            know = of(rules)
+            every = Transactions.joined([know.hard(SIMULATED, 0), know.single_bits(0), *given])
+            found = self.on_verilator(mode, drawn(rules, every, 0))
+            if found is None and self.icarus:
+                few = Transactions.joined([know.few(FEW, FEW), *(part.rows(slice(SOME)) for part in given)])
+                found = self.on_icarus(mode, drawn(rules, few, 0))[1]
+            if found:
                 return found
-    wrong: list[Counterexample] = []
-
-    def compare(mode: int, blocks: Transactions) -> str | None:
-        has_results, found = _on_icarus(config, mode, blocks, text, top, folder, latency)
-        wrong.extend(filter(None, [found]))
-        return (found.report if found else "") if has_results else None
-
-    done, why, _ = on_icarus_in_turn(kinds, compare, "" if icarus else NOT_ASKED)
-    if wrong:
-        return wrong[0]
-    given = sum(len(blocks) for every in kinds for blocks in every.values())
-    return SecondLeg(kinds=tuple(kinds[0]), on_verilator=given, on_icarus=done, why_not_more=why)
-
-
-def _on_verilator(
-    config: HardwareConfig, mode: int, blocks: Transactions, text: str, top: str, folder: Path, latency: int
-) -> Counterexample | None:
-    """The first block that the Verilated design converts differently from the model, or None."""
-    # a design that has time to settle needs no delays
-    rules, text = config.modes[mode], f"/*verilator timing_off*/\n{text}"
-    try:
-        if latency and not config.latency:
-            design: Driver = streamed(text, top, rules, latency)
-        else:
-            design = driver_of(text, top, config, lint=False)
-    except ToolError as error:
-        if str(error).startswith("verilator_bin failed: "):
-            raise DesignError(
-                f"Verilator cannot read it: {str(error).removeprefix('verilator_bin failed: ')}"
-            ) from None
-        raise
-    is_last = mode == len(config.modes) - 1  # mode numbers beyond the last mean the last
-    numbers = range(mode, 1 << config.mode_bits if is_last else mode + 1)
-    expected = golden(rules, blocks)
-    try:
-        for number in numbers:
-            actual = design(blocks.in_mode(number))
-            if actual.differ(expected).any():
-                break
-    except HandshakeError as fault:
-        vectors, first = folder / "counterexample.npz", blocks.rows(slice(1))
-        save_blocks(vectors, rules, mode, blocks)
-        return Counterexample(block=first, mode=mode, report=f"from this block on: {fault}", vectors=vectors)
-    return _first(config, mode, blocks, expected, actual, folder)
-
-
-def _on_icarus(
-    config: HardwareConfig, mode: int, blocks: Transactions, text: str, top: str, folder: Path, latency: int
-) -> tuple[bool, Counterexample | None]:
-    """Whether Icarus is installed and reads the design; and the first block that differs, or None."""
-    rules = config.modes[mode]
-    expected = golden(rules, blocks)
-    ports = clocked_ports(rules) if latency and not config.latency else config.ports
-    text, top = behind_ports(config, text, top)
-    actual = on_icarus(text, top, ports, supplied(config, blocks).in_mode(mode), expected, latency)
-    if actual is None:
-        return False, None
-    found = _first(config, mode, blocks, expected, actual, folder)
-    if found is None:
-        return True, None
-    report = f"on Icarus, where unknown bits (x) are counted as wrong\n{found.report}"
-    return True, replace(found, simulator="Icarus", report=report)
-
-
-def _first(
-    config: HardwareConfig, mode: int, blocks: Transactions, expected: Transactions, actual: Transactions, folder: Path
-) -> Counterexample | None:
-    """The first block on which two results differ, written to a file for the regression; None if they are equal."""
-    differs = expected.differ(actual)
-    if not differs.any():
         return None
-    row, board = int(differs.argmax()), Scoreboard(config)
-    block, *results = (side.rows(slice(row, row + 1)) for side in (blocks, expected, actual))
-    board.compare("counterexample", config.modes[mode], block, *results)
-    vectors = folder / "counterexample.npz"
-    save_blocks(vectors, config.modes[mode], mode, block)
-    return Counterexample(block=block, mode=mode, report=board.report, vectors=vectors)
+
+    def second_leg(self) -> SecondLeg | Counterexample:
+        """The first block that differs, of many of each kind of stimuli, or the numbers of blocks."""
+        kinds = [stimuli(rules) for rules in self.config.modes]
+        for mode, every in enumerate(kinds):
+            for blocks in every.values():
+                if found := self.on_verilator(mode, blocks):
+                    return found
+        wrong: list[Counterexample] = []
+
+        def compare(mode: int, blocks: Transactions) -> str | None:
+            has_results, found = self.on_icarus(mode, blocks)
+            wrong.extend(filter(None, [found]))
+            return (found.report if found else "") if has_results else None
+
+        done, why, _ = on_icarus_in_turn(kinds, compare, "" if self.icarus else NOT_ASKED)
+        if wrong:
+            return wrong[0]
+        given = sum(len(blocks) for every in kinds for blocks in every.values())
+        return SecondLeg(kinds=tuple(kinds[0]), on_verilator=given, on_icarus=done, why_not_more=why)
+
+    def on_verilator(self, mode: int, blocks: Transactions) -> Counterexample | None:
+        """The first block that differs on Verilator, or None."""
+        config, rules, expected = self.config, self.config.modes[mode], golden(self.config.modes[mode], blocks)
+        with verilator_reads():
+            design: Driver = (
+                streamed(settling(self.text), self.top, rules, self.latency)
+                if self.latency and not config.latency
+                else driver_of(settling(self.text), self.top, config, lint=False)
+            )
+        is_last = mode == len(config.modes) - 1  # mode numbers beyond the last mean the last
+        try:
+            for number in range(mode, 1 << config.mode_bits if is_last else mode + 1):
+                actual = design(blocks.in_mode(number))
+                if actual.differ(expected).any():
+                    break
+        except HandshakeError as fault:
+            return self._counterexample(mode, blocks, f"from this block on: {fault}")
+        return self._first(mode, blocks, expected, actual)
+
+    def on_icarus(self, mode: int, blocks: Transactions) -> tuple[bool, Counterexample | None]:
+        """Whether Icarus is installed and reads the text; and the first block that differs there, or None."""
+        config, rules, expected = self.config, self.config.modes[mode], golden(self.config.modes[mode], blocks)
+        ports = clocked_ports(rules) if self.latency and not config.latency else config.ports
+        text, top = behind_ports(config, self.text, self.top)
+        actual = on_icarus(text, top, ports, supplied(config, blocks).in_mode(mode), expected, self.latency)
+        if actual is None:
+            return False, None
+        found = self._first(mode, blocks, expected, actual)
+        if found is None:
+            return True, None
+        report = f"on Icarus, where unknown bits (x) are counted as wrong\n{found.report}"
+        return True, replace(found, simulator="Icarus", report=report)
+
+    def _first(
+        self, mode: int, blocks: Transactions, expected: Transactions, actual: Transactions
+    ) -> Counterexample | None:
+        differs = expected.differ(actual)
+        if not differs.any():
+            return None
+        row, board = int(differs.argmax()), Scoreboard(self.config)
+        block, *results = (side.rows(slice(row, row + 1)) for side in (blocks, expected, actual))
+        board.compare("counterexample", self.config.modes[mode], block, *results)
+        return self._counterexample(mode, block, board.report)
+
+    def _counterexample(self, mode: int, blocks: Transactions, report: str) -> Counterexample:
+        vectors = self.folder / VECTORS
+        save_blocks(vectors, self.config.modes[mode], mode, blocks)
+        return Counterexample(block=blocks.rows(slice(1)), mode=mode, report=report, vectors=vectors)
+
+
+def settling(text: str) -> str:
+    """A text without delays for Verilator: the design has time to settle."""
+    return f"/*verilator timing_off*/\n{text}"
+
+
+@contextmanager
+def verilator_reads() -> Iterator[None]:
+    """Raise `DesignError` if Verilator cannot read a text."""
+    try:
+        yield
+    except ToolError as error:
+        if not str(error).startswith(FAILED):
+            raise
+        raise DesignError(f"Verilator cannot read it: {str(error).removeprefix(FAILED)}") from None
 
 
 def disagreement(readers: Sequence[str], simulator: str, report: str) -> str:

@@ -27,9 +27,9 @@ from ..verilog.gate import Objection, objections, of_readers, unreadable
 from ..verilog.readers import READ_VERILOG, readers, refusal
 from ..verilog.slang import slang_version
 from ..verilog.text import Reading, plain, readings
-from .argument import Argument, Status, Step, answered, doubtful, worst
+from .argument import Argument, Status, Step, answered, doubtful, of_latches, without_a_block, worst
 from .branches import branch_blocks
-from .counterexample import Counterexample, disagreement, replayed, simulated, stood_by
+from .counterexample import Counterexample, Simulation, disagreement
 from .record import keep
 from .solver import solver_version
 
@@ -266,14 +266,17 @@ class _Asker:
             if proof.status is Status.PASS and self.read:
                 blocks = branch_blocks(proof.config, self.read, self.say)
             self.say("comparing with a simulator")  # Yosys and a simulator may read a file differently
-            found = simulated(
-                proof.config, text.text, self.name, folder, self.latency, not self.has_array_ports, blocks
-            )
+            simulation = self._simulation(text.text, folder, not self.has_array_ports)
+            found = simulation.first(blocks)
             is_proved = worst(argument.status for argument in proof.arguments) is Status.PASS
             alone = [argument.reader for argument in proof.arguments if argument.macros == text.macros]
             if found is None and is_proved and len(alone) == 1:
                 self.say(f"simulating what {alone[0]} alone reads")
-                found = self._stand_by(text, folder)
+                leg = simulation.second_leg()
+                if isinstance(leg, Counterexample):
+                    found = leg
+                else:
+                    self.second_legs.append(str(leg))
             if found and is_proved and all(objection.of_tools for objection in proof.objections):
                 read = [argument.reader for argument in proof.arguments]
                 self.disagreement = disagreement(list(dict.fromkeys(read)), found.simulator, found.report)
@@ -282,13 +285,10 @@ class _Asker:
         # added last: if only one reader reads the text and a simulator differs, the tool may be wrong, not the design
         proof.objections.extend(of_readers(unread, elaboration))
 
-    def _stand_by(self, text: Reading, folder: Path) -> Counterexample | None:
-        icarus = not self.has_array_ports
-        leg = stood_by(self.proof.config, text.text, self.name, folder, self.latency, icarus)
-        if isinstance(leg, Counterexample):
-            return leg
-        self.second_legs.append(str(leg))
-        return None
+    def _simulation(self, text: str, folder: Path, icarus: bool) -> Simulation:
+        return Simulation(
+            config=self.proof.config, text=text, top=self.name, folder=folder, latency=self.latency, icarus=icarus
+        )
 
     def _argue(self, argument: Argument, written: Design) -> None:
         config, folder = self.proof.config, written.folder
@@ -304,28 +304,19 @@ class _Asker:
         last = argument.steps[-1]
         if last.status is Status.FAIL and last.question.has_block:
             self.say("replaying the counterexample")
-            self.counterexample = replayed(
-                config,
-                last.question.mode,
-                provable(config).blocks(config.modes[last.question.mode], last.answer.values),
-                written.text,
-                self.name,
-                self.proof.folder,
-                self.latency,
-                # a latch may hold x for single blocks, and an objection says more than x
-                not (self.has_array_ports or written.latches or self.proof.objections),
-            )
+            mode = last.question.mode
+            blocks = provable(config).blocks(config.modes[mode], last.answer.values)
+            # a latch may hold x for single blocks, and an objection says more than x
+            icarus = not (self.has_array_ports or written.latches or self.proof.objections)
+            self.counterexample = self._simulation(written.text, self.proof.folder, icarus).replayed(mode, blocks)
             argument.is_unshown = self.counterexample is None
-            if argument.is_unshown and written.latches:
-                argument.doubt = (
-                    f"the module {written.latches[0]} has a latch: an output or variable that "
-                    "keeps its value for some inputs"
-                )
+            if argument.is_unshown:
+                argument.doubt = of_latches(written.latches)
         elif last.status is Status.FAIL and last.question.is_inner:
             self.say("looking for a block")
-            self.counterexample = simulated(config, written.text, self.name, self.proof.folder, self.latency, False)
+            self.counterexample = self._simulation(written.text, self.proof.folder, False).first()
             if self.counterexample is None:
-                argument.doubt = f"no block is known that shows it, but it does not hold: {last.question.description}"
+                argument.doubt = without_a_block(last.question)
 
     def _without_registers(self, design: Design) -> Design:
         if not self.latency:

@@ -12,7 +12,7 @@ from mxcast.proof import prove
 from mxcast.proof.foreign.check_rtl import check_rtl
 from mxcast.proof.solve import branches, second_leg
 from mxcast.proof.solve.argument import Status
-from mxcast.proof.solve.counterexample import Counterexample
+from mxcast.proof.solve.counterexample import Counterexample, Simulation
 from mxcast.sim.operations import golden
 from mxcast.sim.run import tools
 from mxcast.spec import Role
@@ -95,20 +95,20 @@ def test_a_difference_is_no_pass(simulator, alone, monkeypatch):
     """Only a block of the second leg shows the difference: a model stands in for a wrong tool."""
     if simulator == "Icarus" and not has_icarus():
         pytest.skip("Icarus is not installed")
-    name = {"Verilator": "_on_verilator", "Icarus": "_on_icarus"}[simulator]
+    name = {"Verilator": "on_verilator", "Icarus": "on_icarus"}[simulator]
     calls = []
-    right = getattr(__import__("mxcast.proof.solve.counterexample", fromlist=[name]), name)
+    right = getattr(Simulation, name)
 
-    def wrong(config, mode, blocks, *others):
+    def wrong(simulation, mode, blocks):
         calls.append(blocks)
-        found = right(config, mode, blocks, *others)
+        found = right(simulation, mode, blocks)
         if len(calls) < 4:  # the first call is the usual simulation
             return found
         block = blocks.rows(slice(1))
         other = Counterexample(block=block, mode=mode, report="planted", vectors=alone, simulator=simulator)
         return other if simulator == "Verilator" else (True, other)
 
-    monkeypatch.setattr(f"mxcast.proof.solve.counterexample.{name}", wrong)
+    monkeypatch.setattr(Simulation, name, wrong)
     proof = prove(CONFIG, rtl=alone)
     assert proof.status is Status.UNKNOWN and len(calls) >= 4
     assert f"slang reads a converter that is right for every block, and {simulator}" in proof.disagreement
