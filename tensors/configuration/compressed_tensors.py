@@ -20,7 +20,7 @@ FORMATS = {
 }
 """Block formats by their ``format``."""
 FP8_FORMATS = ("float-quantized", "naive-quantized")
-"""Formats for FP8 under scales that are numbers."""
+"""Formats for FP8 with scales that are numbers."""
 
 
 def read(section: Document) -> Groups | Unread:
@@ -53,7 +53,7 @@ def read(section: Document) -> Groups | Unread:
 
 
 def _layouts(format: object, weights: Document) -> tuple[AnyLayout, ...] | Unread:
-    """The layouts of a format, or of these weights if it is not given; none for weights that are not quantized."""
+    """The layouts of a format, or of these weights without one; empty for weights that are not quantized."""
     if format == "dense":
         return ()
     if format in FORMATS:
@@ -124,7 +124,7 @@ def _weights(layout: AnyLayout, name: str) -> tuple[Document, str]:
 
 
 def _patterns(names: Sequence[str], others: Collection[str]) -> list[str]:
-    """Targets for these modules and for none of the others: expressions with any number in the place of numbers."""
+    """Targets that match these modules and no others: expressions with any number in place of the numbers."""
     of: dict[str, list[str]] = {}
     for name in names:
         of.setdefault(re.sub(r"\d+", r"\\d+", re.escape(name)), []).append(name)

@@ -1,4 +1,4 @@
-"""The configuration of FP8 under scales that are numbers: DeepSeek-V3 and V4, transformers and vLLM.
+"""The configuration of FP8 with scales that are numbers: DeepSeek-V3 and V4, transformers and vLLM.
 
 transformers 5.24.0, FineGrainedFP8Config, 2026-11.
 """
@@ -20,7 +20,7 @@ EXPERTS = "expert_dtype"
 
 
 def fp8(dialect: str, *tiles: Tile, elements: Iterable[str] = ELEMENTS) -> tuple[AnyLayout, ...]:
-    """FP8 layouts of a dialect with scales for these tiles; without tiles, for any."""
+    """FP8 layouts of a dialect with scales for these tiles, or without tiles for any tile."""
     layouts = [layouts_of(f"{dialect}:{element}")[0] for element in elements]
     return tuple(with_tile(layout, tile) for layout in layouts for tile in tiles) if tiles else tuple(layouts)
 

@@ -14,7 +14,7 @@ def read(section: Document) -> Groups:
 
 
 def not_converted(section: Document) -> Targets:
-    """Modules that transformers and vLLM do not convert: by a name, its beginning or its end."""
+    """Modules that transformers and vLLM do not convert, by a name, its prefix or its suffix."""
     names = [name for key in ("modules_to_not_convert", "ignored_layers") for name in texts(key, section.get(key))]
     boundary = r"(?:(?<=\.)|(?=\.|$))"
     return Targets(tuple(f"re:(?:(?:{name}){boundary}|.*(?:^|\\.)(?:{name})$)" for name in names))

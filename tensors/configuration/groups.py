@@ -39,7 +39,7 @@ class Targets:
             try:
                 found.append(re.compile(text.removeprefix("re:")))
             except (re.error, OverflowError, RecursionError) as error:
-                raise ValueError(f"{excerpt(text)} is no regular expression: {error}") from None
+                raise ValueError(f"{excerpt(text)} is not a regular expression: {error}") from None
         return tuple(found)
 
     @property

@@ -58,7 +58,7 @@ def _quantized_layers(section: Document) -> list[Group]:
 
 
 def _config_groups(section: Document) -> list[Group]:
-    """Groups of layers in the form of compressed-tensors, where few name their algorithm."""
+    """Groups of layers in the form of compressed-tensors; few of them name their algorithm."""
     groups = []
     for name, group in json_object("config_groups", section["config_groups"]).items():
         group = json_object(f"the group {name!r}", group)
@@ -128,6 +128,6 @@ def write(config: Document, placed: Placed, others: list[str], kv_cache: object)
 
 
 def _algorithm(kv_cache: object) -> object:
-    """The entry in `hf_quant_config.json` for it."""
+    """The entry in `hf_quant_config.json` for the cache of keys and values."""
     is_fp8 = isinstance(kv_cache, dict) and (kv_cache.get("num_bits"), kv_cache.get("type")) == (8, "float")
     return "FP8" if is_fp8 else kv_cache or None

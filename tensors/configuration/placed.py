@@ -1,4 +1,4 @@
-"""The quantized tensors of a new model by name, with their layouts: what a configuration has to describe."""
+"""The quantized tensors that a new configuration describes: layouts by name."""
 
 from __future__ import annotations
 

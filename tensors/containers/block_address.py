@@ -30,7 +30,7 @@ def read_slice(text: str, numerics: Encode) -> tuple[np.ndarray, str]:
     TENSOR. Raises ValueError, which lists the tensors of the file, and the errors of `containers.read`.
     """
     if (match := ADDRESS.fullmatch(text)) is None:
-        raise ValueError(f"{text!r} is no FILE:TENSOR[ROW, BLOCK]")
+        raise ValueError(f"{text!r} must have the form FILE:TENSOR[ROW, BLOCK]")
     path, name, size = Path(match["path"]), match["name"], numerics.block_size
     import numpy as np
 

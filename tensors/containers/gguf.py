@@ -179,7 +179,7 @@ def _is_metadata(key: str, value: list[Any]) -> bool:
 
 def _alignment(value: list[Any]) -> int:
     if value[0] != "UINT32" or not value[1] or value[1] & (value[1] - 1):
-        raise ValueError(f"its alignment is no power of two: {excerpt(value[1])}")
+        raise ValueError(f"its alignment must be a power of two, not {excerpt(value[1])}")
     return value[1]
 
 
@@ -242,7 +242,7 @@ def _noted(metadata: Mapping[str, str]) -> dict[str, str]:
     """The types of arrays of bytes, which `without_types` wrote."""
     types = parsed_json(metadata[TYPES_KEY]) if TYPES_KEY in metadata else {}
     if not isinstance(types, dict) or not all(isinstance(dtype, str) and dtype in BLOCKS for dtype in types.values()):
-        raise ValueError(f"the metadata {TYPES_KEY!r} are no types of ggml by name: {excerpt(types)}")
+        raise ValueError(f"the metadata {TYPES_KEY!r} must be types of ggml by name, not {excerpt(types)}")
     return types
 
 
@@ -255,7 +255,7 @@ def _value(key: str, text: str) -> list[Any]:
             return value
     except (ValueError, TypeError, KeyError, struct.error, OverflowError, AttributeError, RecursionError):
         pass
-    raise ValueError(f"the metadata {OURS + key!r} are no type and value of ggml: {excerpt(text)}")
+    raise ValueError(f"the metadata {OURS + key!r} must be a type and a value of ggml, not {excerpt(text)}")
 
 
 def _packed(key: str, value: list[Any]) -> bytes:

@@ -59,7 +59,7 @@ def read_npz(path: Path) -> Contents:
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
             if name == member.filename:
-                raise ValueError(f"{name!r} is no array")
+                raise ValueError(f"{name!r} is not an array")
             if name in arrays:
                 raise ValueError(f"it has two arrays {name!r}")
             with archive.open(member) as one:

@@ -78,7 +78,7 @@ def _parsed(header: bytes) -> dict[str, object]:
     except UnicodeDecodeError as error:
         raise ValueError(f"its header is not UTF-8: {error}") from None
     if not isinstance(found, dict):
-        raise ValueError("its header is no object of JSON")
+        raise ValueError("its header must be an object of JSON")
     if "\\" in text:
         json.dumps(found, ensure_ascii=False).encode()  # raises for half a pair of surrogates
     return found

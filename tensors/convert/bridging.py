@@ -55,7 +55,7 @@ class BridgedTensor:
             self.codes = tensor.shape  # its last block may be wider than the rest of a row
             if self.shape[-1] % self.block.shape[-1]:
                 width = self.block.shape[-1]
-                raise ValueError(f"rows of {self.shape[-1]} elements are no whole blocks of {width}")
+                raise ValueError(f"rows of {self.shape[-1]} elements must be whole blocks of {width}")
         parts = list(boxes(self.codes, tensor.units, PART))
         found = [largest for box in parts if (largest := largest_exponent(tensor.part(box))) is not None]
         self.largest = max(found, default=0)
@@ -68,7 +68,7 @@ class BridgedTensor:
         if lost:
             raise ValueError(
                 f"block {first} of {tensor.block.name} has no counterpart in {self.block.name}, the first of {lost}: "
-                "its scale is no power of two or too far below the largest, or an element has no code"
+                "its scale is not a power of two or too far below the largest, or an element has no code"
             )
 
     def _block_of(self, place: np.ndarray, box: Box) -> tuple[int, ...]:

@@ -68,5 +68,5 @@ def _as_e8m0(scales: np.ndarray) -> np.ndarray:
     codes, is_nan = exponents.astype(np.int64) + 126, np.isnan(scales)
     others = ~is_nan & ((fractions != 0.5) | (codes < 0) | (codes > 254))
     if others.any():
-        raise ValueError(f"its scale {scales[others][0]} is no power of two of E8M0")
+        raise ValueError(f"its scale {scales[others][0]} is not a power of two of E8M0")
     return np.where(is_nan, 255, codes).astype(np.uint8)

@@ -24,23 +24,23 @@ def save(q: Quantized, path: Path | str, /, *, name: str = "tensor") -> Path:
 
     Parameters
     ----------
-    q : what `quantize` returns, with blocks along the last axis
-    path : the file, which is replaced if it is there
-    name : the tensor's in a `.safetensors` file; a `.npz` file has ``codes``, ``scales`` and ``tensor_scale``
+    q : a result of `quantize`, with blocks along the last axis
+    path : the file, which replaces an older one
+    name : name of the tensor in a `.safetensors` file; a `.npz` file has ``codes``, ``scales`` and ``tensor_scale``
 
     Returns
     -------
     Path
-        of the file; `load`, ``mxcast dequantize`` and `safetensors` itself read it
+        the file; `load`, ``mxcast dequantize`` and the library safetensors read it
 
     Raises
     ------
     TypeError
-        for what is not `Quantized`, and a name that is no text
+        unless ``q`` is a `Quantized` array and ``name`` a text
     ValueError
-        for another suffix, another axis, and codes and scales that do not fit together
+        for another suffix, blocks along another axis, and codes and scales that do not fit together
     OSError
-        in the words of the system
+        if the file cannot be written or read
     """
     if not isinstance(q, Quantized):
         raise TypeError(f"save takes what quantize returns, not {excerpt(q)}")
@@ -72,19 +72,19 @@ def load(path: Path | str, /, name: str | None = None) -> Quantized:
     Parameters
     ----------
     path : the file
-    name : which tensor, where the file has several
+    name : the tensor, if the file has several
 
     Returns
     -------
     Quantized
-        with arrays of its own, which can be written to
+        with writable arrays of its own
 
     Raises
     ------
     ValueError
-        for a file of another kind or a damaged one, and for a name that it does not have
+        for a damaged file or another kind of file, and for an unknown name
     OSError
-        in the words of the system
+        if the file cannot be written or read
     """
     path = _checked(path)
     contents = read(path)

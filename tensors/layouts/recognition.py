@@ -103,8 +103,8 @@ def recognised(
 
     Parameters
     ----------
-    path : of the file
-    contents : what `containers.read` gives of it
+    path : the path of the file
+    contents : its contents by `containers.read`
     stored_as : a dialect, or one of its layouts as ``quark:mxfp6_e2m3``; by default all
     named : arrays that the user names
 
@@ -168,7 +168,7 @@ def recognised_in(
     folder: Path, stored_as: str | None = None, named: NamedArrays | None = None
 ) -> tuple[Contents, list[Recognised]]:
     """The contents of all files in a folder as one, and the quantized tensors. Codes and scales may be in different
-    files. Raises the errors of `recognised` and `folders.files_in`.
+    files. Raises the errors of `recognised` and `model_folder.files_in`.
     """
     files = files_in(folder)
     found = [

@@ -121,7 +121,7 @@ def _is_matrix_of_integers(stored: Stored) -> bool:
 
 
 def _is_scale(array: str, stored: Stored) -> bool:
-    """Is it a scale that no codes were found for?"""
+    """Does an array look like a scale?"""
     leaf = array.rpartition(".")[2]
     if OF_ACTIVATIONS.search(leaf) or _are_zero(array, stored):
         return False
@@ -129,12 +129,12 @@ def _is_scale(array: str, stored: Stored) -> bool:
 
 
 CHANGING = re.compile(r"pre_quant_scale|svdquant_lora_\w+|\w*g_idx|\w*zero_points?")
-"""Names of arrays that change the numbers of the weight in their module, and that no layout has."""
+"""Names, in no layout, of arrays that change the numbers of the weight of their module."""
 
 
 def more_than_codes(tensors: Mapping[str, Stored], known: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The arrays that change the numbers of tensors and belong to no layout, by tensor: zero points and the like, and
-    scales of as many numbers as the codes have equal parts. ``known`` has the arrays of each tensor, its codes first.
+    scales for equal parts of the codes. ``known`` has the arrays of each tensor, its codes first.
     """
     taken = {array for arrays in known.values() for array in arrays}
     scales = _Scales({name: stored for name, stored in tensors.items() if name not in taken})

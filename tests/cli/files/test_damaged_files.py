@@ -164,7 +164,7 @@ def about(**fields: object) -> bytes:
         ("b.npy", npy() + npy(2 * NUMBERS), "a file with several arrays must be .npz"),
         ("a.npz", npz() + b"\0", "bytes follow after its end"),
         ("b.npz", zipped(("a.npy", npy()), ("b.npy", npy() + b"\0")), "bytes follow after the array 'b'"),
-        ("c.npz", zipped(("a.npy", npy()), ("a", npy())), "'a' is no array"),
+        ("c.npz", zipped(("a.npy", npy()), ("a", npy())), "'a' is not an array"),
     ],
 )
 def test_more_than_its_arrays(name, content, sentence, tmp_path, fails):

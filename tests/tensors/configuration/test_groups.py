@@ -241,7 +241,7 @@ def test_quark(tmp_path):
     [
         (compressed({"a": 3}), "the group 'a' must have objects of JSON, not 3"),
         (compressed({"a": {"targets": "Linear", "weights": NVFP4}}), "targets of 'a' must be a list of texts"),
-        (compressed({"a": {"targets": ["re:["], "weights": NVFP4}}), "'re:\\[' is no regular expression"),
+        (compressed({"a": {"targets": ["re:["], "weights": NVFP4}}), "'re:\\[' is not a regular expression"),
         (
             compressed({"a": {"targets": ["x"], "weights": FLOAT8 | {"strategy": "block"}}}),
             "block_structure must be two",
@@ -252,7 +252,7 @@ def test_quark(tmp_path):
             "weight_block_size must be two positive whole numbers",
         ),
         ({"quant_method": "fp8", "fmt": "e4m3fnuz"}, "fmt must be e4m3 or e5m2, not 'e4m3fnuz'"),
-        ({"quant_method": "fp8", "modules_to_not_convert": ["("]}, "is no regular expression"),
+        ({"quant_method": "fp8", "modules_to_not_convert": ["("]}, "is not a regular expression"),
         ({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}, "quantized_layers must have objects of JSON"),
         ({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {"a": 1}}, "the layer 'a'"),
     ],

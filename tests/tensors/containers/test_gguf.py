@@ -195,11 +195,11 @@ BYTES = np.zeros(17, np.uint8)
         (("I8", (1, 1, 1, 1, 17), BYTES), {}, "has 5 axes and a name of 1 bytes, and a .gguf file has 4 and 63"),
         (("MXFP4", (33,), BYTES), {}, "no rows of whole blocks of MXFP4"),
         (("MXFP4", (64,), BYTES), {}, "has other than 17 bytes as MXFP4"),
-        (("I8", (17,), BYTES), {"gguf.k": ["UINT8", 256]}, "are no type and value of ggml: "),
-        (("I8", (17,), BYTES), {"gguf.k": ["FLOAT32", "00"]}, "are no type and value of ggml: "),
-        (("I8", (17,), BYTES), {"gguf.k": 7}, "are no type and value of ggml: '7'"),
-        (("I8", (17,), BYTES), {"gguf.general.alignment": ["UINT32", 3]}, "is no power of two"),
-        (("I8", (17,), BYTES), {"ggml_types": ["w"]}, "are no types of ggml by name"),
+        (("I8", (17,), BYTES), {"gguf.k": ["UINT8", 256]}, "must be a type and a value of ggml, not "),
+        (("I8", (17,), BYTES), {"gguf.k": ["FLOAT32", "00"]}, "must be a type and a value of ggml, not "),
+        (("I8", (17,), BYTES), {"gguf.k": 7}, "must be a type and a value of ggml, not '7'"),
+        (("I8", (17,), BYTES), {"gguf.general.alignment": ["UINT32", 3]}, "must be a power of two, not 3"),
+        (("I8", (17,), BYTES), {"ggml_types": ["w"]}, "must be types of ggml by name"),
     ],
 )
 def test_what_no_file_can_hold(tensor, pairs, said, tmp_path):

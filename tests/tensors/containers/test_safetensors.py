@@ -94,7 +94,7 @@ DAMAGED = {
     "the length of its header takes 8": b"1234567",
     "and 100000000 are the most": struct.pack("<Q", 100_000_001) + b"{}",
     "its header has 90000000 bytes, and 2 follow": struct.pack("<Q", 90_000_000) + b"{}",
-    "is no object of JSON": file_of(b"[]", b""),
+    "must be an object of JSON": file_of(b"[]", b""),
     "not UTF-8": file_of(b'{"\xff":1}', b""),
     "twice": file_of(TWICE, bytes(24)),
     "not JSON": file_of(b'{"w":{"dtype":"F32","shape":[],"data_offsets":[0,4],"x":NaN}}', bytes(4)),

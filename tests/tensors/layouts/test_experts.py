@@ -122,7 +122,7 @@ def test_what_is_refused(stored, fails, tmp_path):
     gate = pack(quantize(numbers(8), "e2m1"), "gpt_oss", name=GATE)
     refused(gate, "interleaved", f"{GATE!r} is there without {UP!r}")
     other = pack(quantize(numbers(6), "e2m1"), "gpt_oss", name=UP)
-    refused(gate | other, "interleaved", "are no pair, or not of one block format")
+    refused(gate | other, "interleaved", "must have one shape and one block format")
     refused(arrays | gate, "split", f"{BOTH!r} becomes {GATE!r}, and there is another tensor of this name")
 
 

@@ -228,7 +228,7 @@ def test_what_another_library_does_not_have(tmp_path, fails):
     for scales, dialect, sentence in (
         (random_scales((256, 1), "F32"), "deepseek_v3", "tensor or block of 128 x 128, not for a row"),
         (random_scales((4, 4), "F32"), "deepseek_v3", "not for a block of 64 x 64"),
-        (random_scales((2, 2), "F32"), "deepseek_v4", "is no power of two of E8M0"),
+        (random_scales((2, 2), "F32"), "deepseek_v4", "is not a power of two of E8M0"),
         (random_scales((2, 2), "F32"), "gpt_oss", "fp8_e4m3 is not written in the layout gpt_oss: --to e4m3"),
         (random_scales((2, 2), "F32"), "torchao", "fp8_e4m3 is not written in the layout torchao"),
     ):
@@ -255,7 +255,7 @@ def test_to_mxfp8(grain, dtype, tmp_path, fails):
     scales.reshape(-1)[-1] *= np.float32(1.25)
     path = write(tmp_path / "a.safetensors", layout, codes, scales)
     sentence = fails(2, "convert", path, tmp_path / "d.safetensors", *own)
-    assert "no power of two" in sentence and NAME in sentence
+    assert "not a power of two" in sentence and NAME in sentence
 
 
 def test_rows_that_are_no_blocks_of_32(tmp_path, fails):
@@ -263,7 +263,7 @@ def test_rows_that_are_no_blocks_of_32(tmp_path, fails):
     layout = SCALED_LAYOUTS["deepseek_v4"]["fp8_e4m3"]
     path = write(tmp_path / "a.safetensors", layout, random_codes((256, 200)), random_scales((2, 2), "F8_E8M0"))
     own = ["--from", "deepseek_v4", "-f", "fp8_e4m3", "--layout", "modelopt", "--to", "e4m3"]
-    assert "rows of 200 elements are no whole blocks of 32" in fails(
+    assert "rows of 200 elements must be whole blocks of 32" in fails(
         2, "convert", path, tmp_path / "b.safetensors", *own
     )
 
