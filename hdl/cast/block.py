@@ -20,20 +20,13 @@ class Caster(Pipeline[CastConfig]):
 
     Parameters
     ----------
-    config, profile, fields : the cast, as `hdl.cast_config` takes it
-
-    Raises
-    ------
-    TypeError, ValueError
-        as `hdl.cast_config`
+    config, profile, fields : the cast, as for `hdl.cast_config`, with its errors
 
     Ports
     -----
     x, p : in, the numbers of a cast, or the codes of the way back, element 0 in the low bits
     random : in, ``random_bits`` for each number, element 0 in the low bits; under stochastic rounding
     p, y : out, the codes of a cast, or the numbers of the way back, element 0 in the low bits
-    i_valid, o_ready : in; with registers
-    i_ready, o_valid : out; with registers
     """
 
     def __init__(

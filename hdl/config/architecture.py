@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypedDict
+from typing import Any, ClassVar, Self, TypedDict
 
 from ...spec import (
     FP32,
@@ -96,6 +96,15 @@ class Nvfp4Form(Rule):
     )
 
 
+CHOICES: dict[str, type[Rule]] = {"amax_key": AmaxKey, "amax": Amax, "quantizer": Quantizer, "structure": Structure}
+"""Fields of `Microarchitecture` that are enumerations."""
+
+DECODER_CHOICES: dict[str, type[Rule]] = {"lane": Lane, "structure": Structure}
+"""Fields of `DecoderArchitecture` that are enumerations."""
+
+NVFP4_CHOICES: dict[str, type[Rule]] = {"form": Nvfp4Form}
+"""Fields of `Nvfp4Architecture` that are enumerations."""
+
 TOGETHER = {Amax.COMPARE: 2, Amax.RADIX4: 4}
 """How many numbers a node of the tree compares. The other ways to find the largest compare digits."""
 
@@ -132,6 +141,11 @@ class DecoderArchitectureFields(LayoutFields, total=False):
 class Architecture:
     """The structure of hardware. It never changes a bit, and the models never see it."""
 
+    CHOICES: ClassVar[Mapping[str, type[Rule]]] = {}
+    """Fields that are enumerations."""
+    ALWAYS: ClassVar[tuple[str, ...]] = ()
+    """Choices that `to_dict` contains even if they are the default."""
+
     registered_after: tuple[str, ...] = ()
     """Stage boundaries with registers (`HardwareConfig.stages`): names, or one text with commas. A `HardwareConfig`
     sorts them. Hardware without registers has no clock.
@@ -141,6 +155,8 @@ class Architecture:
     scale has a port of its own."""
 
     def __post_init__(self) -> None:
+        for name, choice in self.CHOICES.items():
+            object.__setattr__(self, name, choice.named(name, getattr(self, name)))
         if self.layout != "":
             object.__setattr__(self, "layout", known_name("layout", self.layout, LAYOUTS))
         names: object = self.registered_after
@@ -159,30 +175,25 @@ class Architecture:
         return cls(**choices)
 
     def to_dict(self) -> dict[str, object]:
-        """The choices by name, without defaults."""
+        """The choices by name, without defaults, which files of older versions do not mention."""
+        first = {f.name: f.default for f in dataclasses.fields(self)}
+        chosen: dict[str, object] = {
+            name: str(getattr(self, name))
+            for name in self.CHOICES
+            if name in self.ALWAYS or getattr(self, name) != first[name]
+        }
         registered = {"registered_after": list(self.registered_after)} if self.registered_after else {}
-        return registered | ({"layout": self.layout} if self.layout else {})
+        return chosen | registered | ({"layout": self.layout} if self.layout else {})
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecoderArchitecture(Architecture):
     """The micro-architecture of a decoder."""
 
+    CHOICES: ClassVar[Mapping[str, type[Rule]]] = DECODER_CHOICES
+
     lane: Lane = Lane.SHIFT
     structure: Structure = Structure.FLAT
-
-    def __post_init__(self) -> None:
-        for name, choice in DECODER_CHOICES.items():
-            object.__setattr__(self, name, choice.named(name, getattr(self, name)))
-        super().__post_init__()
-
-    def to_dict(self) -> dict[str, object]:
-        """The choices that differ from the first ones, which older versions do not mention."""
-        first = DecoderArchitecture()
-        chosen: dict[str, object] = {
-            name: str(getattr(self, name)) for name in DECODER_CHOICES if getattr(self, name) != getattr(first, name)
-        }
-        return chosen | super().to_dict()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,19 +215,18 @@ class HadamardArchitecture(Architecture):
 class Nvfp4Architecture(Architecture):
     """The micro-architecture of an NVFP4 encoder."""
 
+    CHOICES: ClassVar[Mapping[str, type[Rule]]] = NVFP4_CHOICES
+    ALWAYS: ClassVar[tuple[str, ...]] = ("form",)
+
     form: Nvfp4Form = Nvfp4Form.THRESHOLDS
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "form", Nvfp4Form.named("form", self.form))
-        super().__post_init__()
-
-    def to_dict(self) -> dict[str, object]:
-        return {"form": str(self.form)} | super().to_dict()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Microarchitecture(Architecture):
     """The micro-architecture of an encoder."""
+
+    CHOICES: ClassVar[Mapping[str, type[Rule]]] = CHOICES
+    ALWAYS: ClassVar[tuple[str, ...]] = ("amax_key",)
 
     amax_key: AmaxKey = AmaxKey.REDUCED
     amax: Amax = Amax.COMPARE
@@ -224,23 +234,11 @@ class Microarchitecture(Architecture):
     structure: Structure = Structure.FLAT
 
     def __post_init__(self) -> None:
-        for name, choice in CHOICES.items():
-            object.__setattr__(self, name, choice.named(name, getattr(self, name)))
+        super().__post_init__()
         if self.amax is not Amax.COMPARE and self.amax_key is AmaxKey.MAGNITUDE:
             raise ValueError(
                 f"amax {self.amax} works on the reduced key only: whole magnitudes are compared by the tree (compare)"
             )
-        super().__post_init__()
-
-    def to_dict(self) -> dict[str, object]:
-        """The choices that differ from the first ones, which older versions do not mention, and always the key."""
-        first = {f.name: f.default for f in dataclasses.fields(self)}
-        chosen = {
-            name: str(getattr(self, name))
-            for name in CHOICES
-            if name == "amax_key" or getattr(self, name) != first[name]
-        }
-        return chosen | super().to_dict()
 
 
 def _tables(modes: tuple[Encode, ...]) -> bool:
@@ -301,13 +299,3 @@ entry support all rules, and replace one that does not support the rules."""
 def supports(choice: Rule, modes: tuple[Encode, ...] | tuple[Decode, ...]) -> bool:
     """Does this implementation support these modes?"""
     return choice not in SUPPORTS or SUPPORTS[choice][0](modes)
-
-
-CHOICES: dict[str, type[Rule]] = {"amax_key": AmaxKey, "amax": Amax, "quantizer": Quantizer, "structure": Structure}
-"""Fields of `Microarchitecture` that are enumerations."""
-
-DECODER_CHOICES: dict[str, type[Rule]] = {"lane": Lane, "structure": Structure}
-"""Fields of `DecoderArchitecture` that are enumerations."""
-
-NVFP4_CHOICES: dict[str, type[Rule]] = {"form": Nvfp4Form}
-"""Fields of `Nvfp4Architecture` that are enumerations."""

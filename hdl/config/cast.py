@@ -63,21 +63,11 @@ class CastConfig(HardwareConfig[Cast]):
 def cast_config(
     format: str | FloatFormat | Cast | CastConfig, profile: str | None = None, **fields: Unpack[CastHardwareFields]
 ) -> CastConfig:
-    """The configuration of a cast.
+    """The configuration of a cast, with the parameters and the errors of `converter_config`.
 
-    Parameters
-    ----------
-    format : a scalar format by name, a PTX instruction, a `Cast`, or a `CastConfig`, which is returned as it is
-    profile : the name of the profile with the rules; ``ocp`` by default
-    fields : fields of `Cast` that replace rules of the profile (with ``destination``, the rules of the cast back), and
-        ``registered_after``; ``target`` and ``optimize`` do not change the hardware
-
-    Raises
-    ------
-    TypeError
-        for a value of the wrong kind, a profile with a `Cast`, and a profile or fields with a `CastConfig`
-    ValueError
-        for an unknown name, and for a cast that cannot be built
+    ``format`` is a scalar format, a PTX instruction, a `Cast` or a `CastConfig`. ``fields`` are fields of `Cast` and
+    ``registered_after``. With ``destination`` the profile is the one of the cast back. The default profile is ``ocp``.
+    ``target`` and ``optimize`` do not change the hardware.
 
     >>> cast_config("cvt.rp.satfinite.ue8m0x2.f32").profile
     'ptx'

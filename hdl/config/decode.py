@@ -77,21 +77,10 @@ def decoder_config(
     profile: str | None = None,
     **fields: Unpack[DecoderFields],
 ) -> DecoderConfig:
-    """The configuration of a decoder.
+    """The configuration of a decoder, with the parameters and the errors of `converter_config`.
 
-    Parameters
-    ----------
-    block : a format by name or as an object, a `Decode`, or a `DecoderConfig`, which is returned as it is
-    profile : the name of the profile with the rules; ``ocp`` by default
-    fields : fields of `Decode` that replace rules of the profile, and fields of `DecoderArchitecture`; ``optimize`` (a
-        `Goal`) and ``target`` (one of `BEST_DECODERS`) choose the fields of `DecoderArchitecture` that are not given
-
-    Raises
-    ------
-    TypeError
-        for a value of the wrong kind, a profile with a `Decode`, and a profile or fields with a `DecoderConfig`
-    ValueError
-        for an unknown name, and for a decoder that cannot be built
+    A `Decode` or a `DecoderConfig` can replace the format. ``fields`` are fields of `Decode` and `DecoderArchitecture`,
+    ``optimize``, and ``target``, one of `BEST_DECODERS`. The default profile is ``ocp``.
 
     >>> decoder_config("e5m2", "idma", registered_after="scale").latency
     1

@@ -74,22 +74,11 @@ class HadamardConfig(HardwareConfig[Hadamard]):
 def hadamard_config(
     format: str | Hadamard | HadamardConfig, profile: str | None = None, **fields: Unpack[HadamardFields]
 ) -> HadamardConfig:
-    """The configuration of a Hadamard transform.
+    """The configuration of a Hadamard transform, with the parameters and the errors of `converter_config`.
 
-    Parameters
-    ----------
-    format : ``hadamard16``, a `Hadamard`, or a `HadamardConfig`, which is returned as it is
-    profile : ``te``, the signs of Transformer Engine
-    fields : ``signs``, which replace the signs of the profile, and ``registered_after``; ``target`` and ``optimize``
-        do not change the hardware
-
-    Raises
-    ------
-    TypeError
-        for a value of the wrong kind, a profile or signs with a `Hadamard`, and a profile or fields with a
-        `HadamardConfig`
-    ValueError
-        for an unknown name, and for signs of more than 16 bits
+    ``format`` is ``hadamard16``, a `Hadamard` or a `HadamardConfig`. ``fields`` are ``signs``, which replace the signs
+    of the profile, and ``registered_after``. The only profile is ``te``, the signs of Transformer Engine. ``target``
+    and ``optimize`` do not change the hardware.
 
     >>> hadamard_config("hadamard16", signs=0).numerics
     Hadamard(size=16, signs=0, random_bits=0)

@@ -67,22 +67,11 @@ def nvfp4_decoder_config(
     profile: str | None = None,
     **fields: Unpack[Nvfp4DecoderFields],
 ) -> Nvfp4DecoderConfig:
-    """The configuration of an NVFP4 decoder.
+    """The configuration of an NVFP4 decoder, with the parameters and the errors of `converter_config`.
 
-    Parameters
-    ----------
-    block : ``nvfp4`` or ``nvfp4_32``, a `Nvfp4Decode`, or a `Nvfp4DecoderConfig`, which is returned as it is
-    profile : the name of the profile with the rules; ``nvfp4_te`` by default
-    fields : fields of `Nvfp4Decode` that replace rules of the profile, and ``registered_after`` and ``layout``;
-        ``target`` and ``optimize`` do not change the hardware
-
-    Raises
-    ------
-    TypeError
-        for a value of the wrong kind, a profile with a `Nvfp4Decode`, and a profile or fields with a
-        `Nvfp4DecoderConfig`
-    ValueError
-        for an unknown name, and for a decoder that cannot be built
+    ``block`` is ``nvfp4``, ``nvfp4_32``, a `Nvfp4Decode` or a `Nvfp4DecoderConfig`. ``fields`` are fields of
+    `Nvfp4Decode`, ``registered_after`` and ``layout``. The default profile is ``nvfp4_te``. ``target`` and ``optimize``
+    do not change the hardware.
 
     >>> nvfp4_decoder_config("nvfp4", "nvfp4_ao", destination="bf16").numerics.convention.value
     'multiplier'

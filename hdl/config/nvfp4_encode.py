@@ -191,22 +191,11 @@ def nvfp4_config(
     profile: str | None = None,
     **fields: Unpack[Nvfp4HardwareFields],
 ) -> Nvfp4Config:
-    """The configuration of an NVFP4 encoder.
+    """The configuration of an NVFP4 encoder, with the parameters and the errors of `converter_config`.
 
-    Parameters
-    ----------
-    block : ``nvfp4`` or ``nvfp4_32``, a `Nvfp4Encode`, or a `Nvfp4Config`, which is returned as it is
-    profile : the name of the profile with the rules; ``nvfp4_te`` by default
-    fields : fields of `Nvfp4Encode` that replace rules of the profile, and fields of `Nvfp4Architecture`; the form is
-        ``thresholds`` by default, or ``product`` under stochastic rounding; ``target`` and ``optimize`` do not change
-        the hardware
-
-    Raises
-    ------
-    TypeError
-        for a value of the wrong kind, a profile with a `Nvfp4Encode`, and a profile or fields with a `Nvfp4Config`
-    ValueError
-        for an unknown name, and for an encoder that cannot be built
+    ``block`` is ``nvfp4``, ``nvfp4_32``, a `Nvfp4Encode` or a `Nvfp4Config`. ``fields`` are fields of `Nvfp4Encode` and
+    `Nvfp4Architecture`. The default profile is ``nvfp4_te``, and the default form is ``thresholds``, or ``product`` for
+    stochastic rounding. ``target`` and ``optimize`` do not change the hardware.
 
     >>> nvfp4_config("nvfp4", "nvfp4_ao", source="bf16").numerics.order.value
     'ao'

@@ -33,12 +33,7 @@ class BlockDecoder(Pipeline[DecoderConfig]):
 
     Parameters
     ----------
-    config, profile, fields : the decoder, as `hdl.decoder_config` takes it
-
-    Raises
-    ------
-    TypeError, ValueError
-        as `hdl.decoder_config`
+    config, profile, fields : the decoder, as for `hdl.decoder_config`, with its errors
 
     Ports
     -----
@@ -46,8 +41,6 @@ class BlockDecoder(Pipeline[DecoderConfig]):
     scale : in, the scale byte
     random : in, ``random_bits`` for each element, element 0 in the low bits; under stochastic rounding
     y : out, ``block_size`` numbers of the destination, element 0 in the low bits
-    i_valid, o_ready : in; with registers
-    i_ready, o_valid : out; with registers
     """
 
     SIGNALS = frozenset(("base", "nan", "inf", "zero", "carry", "reach", "beyond", "lowest", "near"))

@@ -152,6 +152,10 @@ def _header(about: About, config: HardwareConfig) -> str:
         ),
         _timing(config),
     ]
+    return _commented(lines)
+
+
+def _commented(lines: Sequence[str]) -> str:
     return "".join(f"// {line}".rstrip() + "\n" for line in lines)
 
 
@@ -194,14 +198,15 @@ def verilog(config: HardwareConfig, name: str | None = None) -> str:
 def random_source(config: HardwareConfig, name: str) -> str:
     """The Verilog file of a source of random bits, for a converter with stochastic rounding."""
     (width,) = (port.width for port in config.ports if port.role is Role.RANDOM)
-    header = [
-        f"{name}_random_source: {width} random bits for {name}, new ones in every clock cycle with enable",
-        "SPDX-License-Identifier: Apache-2.0",
-        "",
-        f"Made by mxcast {GENERATOR}. xorshift32 generators side by side, seed 0; synchronous reset.",
-    ]
-    text = convert(RandomSource(width), f"{name}_random_source")
-    return "".join(f"// {line}".rstrip() + "\n" for line in header) + f"{WAIVER}\n{text}"
+    about = f"{width} random bits for {name}, new ones in every clock cycle with enable"
+    note = "xorshift32 generators side by side, seed 0; synchronous reset."
+    return _helper(f"{name}_random_source", about, note, RandomSource(width))
+
+
+def _helper(name: str, about: str, note: str, component: wiring.Component) -> str:
+    """The Verilog file of a module next to the converter, with header."""
+    lines = [f"{name}: {about}", "SPDX-License-Identifier: Apache-2.0", "", f"Made by mxcast {GENERATOR}. {note}"]
+    return f"{_commented(lines)}{WAIVER}\n{convert(component, name)}"
 
 
 SWIZZLE: dict[str, tuple[type[wiring.Component], str]] = {
@@ -214,14 +219,9 @@ SWIZZLE: dict[str, tuple[type[wiring.Component], str]] = {
 def swizzle(kind: str, name: str) -> str:
     """The Verilog file of a module of `SWIZZLE` for a converter."""
     component, about = SWIZZLE[kind]
-    header = [
-        f"{name}_{kind}: in tiles of 128 rows and 4 blocks {about}, from 0; combinational",
-        "SPDX-License-Identifier: Apache-2.0",
-        "",
-        f"Made by mxcast {GENERATOR}. rows and columns are the shape of the scales, 1 to 65536 each.",
-    ]
-    text = convert(component(), f"{name}_{kind}")
-    return "".join(f"// {line}".rstrip() + "\n" for line in header) + f"{WAIVER}\n{text}"
+    about = f"in tiles of 128 rows and 4 blocks {about}, from 0; combinational"
+    note = "rows and columns are the shape of the scales, 1 to 65536 each."
+    return _helper(f"{name}_{kind}", about, note, component())
 
 
 def modules(config: HardwareConfig, name: str) -> dict[str, tuple[str, str]]:

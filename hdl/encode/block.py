@@ -60,12 +60,7 @@ class BlockConverter(Pipeline[ConverterConfig]):
 
     Parameters
     ----------
-    config, profile, fields : the converter, as `hdl.converter_config` takes it
-
-    Raises
-    ------
-    TypeError, ValueError
-        as `hdl.converter_config`
+    config, profile, fields : the converter, as for `hdl.converter_config`, with its errors
 
     Ports
     -----

@@ -147,19 +147,12 @@ class HadamardTransform(Pipeline[HadamardConfig]):
 
     Parameters
     ----------
-    config, profile, fields : the transform, as `hdl.hadamard_config` takes it
-
-    Raises
-    ------
-    TypeError, ValueError
-        as `hdl.hadamard_config`
+    config, profile, fields : the transform, as for `hdl.hadamard_config`, with its errors
 
     Ports
     -----
     x : in, 16 numbers, number 0 in the low bits
     y : out, 16 numbers, number 0 in the low bits
-    i_valid, o_ready : in; with registers
-    i_ready, o_valid : out; with registers
     """
 
     SIGNALS = frozenset(("specials",))

@@ -234,12 +234,7 @@ class Nvfp4Decoder(Pipeline[Nvfp4DecoderConfig]):
 
     Parameters
     ----------
-    config, profile, fields : the decoder, as `hdl.nvfp4_decoder_config` takes it
-
-    Raises
-    ------
-    TypeError, ValueError
-        as `hdl.nvfp4_decoder_config`
+    config, profile, fields : the decoder, as for `hdl.nvfp4_decoder_config`, with its errors
 
     Ports
     -----
@@ -247,8 +242,6 @@ class Nvfp4Decoder(Pipeline[Nvfp4DecoderConfig]):
     scale : in, the scale byte
     g : in, the scale of the tensor, if the convention has one
     y : out, ``block_size`` numbers of the destination, element 0 in the low bits
-    i_valid, o_ready : in; with registers
-    i_ready, o_valid : out; with registers
     """
 
     SIGNALS = frozenset(("factor", "products"))

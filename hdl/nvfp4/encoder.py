@@ -74,12 +74,7 @@ class Nvfp4Converter(Pipeline[Nvfp4Config]):
 
     Parameters
     ----------
-    config, profile, fields : the converter, as `hdl.nvfp4_config` takes it
-
-    Raises
-    ------
-    TypeError, ValueError
-        as `hdl.nvfp4_config`
+    config, profile, fields : the converter, as for `hdl.nvfp4_config`, with its errors
 
     Ports
     -----
@@ -89,8 +84,6 @@ class Nvfp4Converter(Pipeline[Nvfp4Config]):
     random : in, ``random_bits`` for each element, element 0 in the low bits; under stochastic rounding
     scale : out, the scale byte
     p : out, ``block_size`` codes, element 0 in the low bits
-    i_valid, o_ready : in; with registers
-    i_ready, o_valid : out; with registers
     """
 
     SIGNALS = frozenset(("amax", "significand", "exponent", "larger", "is_better", "error"))
