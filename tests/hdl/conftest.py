@@ -1,4 +1,4 @@
-"""Configurations whose Verilog is looked at, each made once, and the tools that read it."""
+"""Configurations with their Verilog, each emitted once, and the tools that read it."""
 
 from __future__ import annotations
 

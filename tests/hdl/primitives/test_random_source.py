@@ -1,4 +1,4 @@
-"""The on-chip source of random bits: Marsaglia's numbers, the model's, and the same from the emitted Verilog."""
+"""The on-chip source of random bits, compared with Marsaglia's numbers and the model, also in the emitted Verilog."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIELDS = {"rounding": "sr", "random_bits": 5, "block_size": 16}  # 80 bits: two 
 
 
 def clocked(source: RandomSource, enable: list[int]) -> list[int]:
-    """``random`` in each cycle in which ``enable`` has these values, and in the one after them."""
+    """``random`` in each cycle for these values of ``enable``, and in one more cycle."""
     found = []
 
     async def bench(ctx):
@@ -55,7 +55,7 @@ def test_the_numbers_of_the_model(seed):
     assert clocked(RandomSource(80, seed), [1] * 40) == expected
 
 
-def test_it_waits_while_it_is_not_enabled():
+def test_it_waits_without_enable():
     enable = [0, 0, 1, 0, 1, 1, 0, 0, 0, 1]
     numbers = clocked(RandomSource(40), [1] * sum(enable))
     found = clocked(RandomSource(40), enable)

@@ -1,4 +1,4 @@
-"""Registers at stage boundaries: which there are, and the Verilog and files of a converter with some."""
+"""Registers: the stage boundaries of converters, and the Verilog and files of a converter with registers."""
 
 import json
 import re
@@ -66,7 +66,7 @@ def test_places(rules, places):
         ("e2m1", {"quantizer": "shift"}, 32),
     ],
 )
-def test_registers_hold_what_is_looked_at(block, rules, width):
+def test_registers_hold_only_used_bits(block, rules, width):
     """On the way to the tables a number is its sign, its exponent, the first bits of its fraction and whether any other
     is set.
     """
@@ -134,7 +134,7 @@ def test_the_files_say_what_it_is(registered):
     assert all(f".{name}({name})" in files["template"].read_text() for name in names)
 
 
-def test_tools_have_nothing_to_say(registered, tmp_path):
+def test_tools_report_nothing(registered, tmp_path):
     _, files = registered
     assert lint("--lint-only", "-Wall", files["verilog"]) == ""
     assert lint(*COCOTB, tmp_path, files["verilog"]) == ""
@@ -167,7 +167,7 @@ def test_names_of_signals_are_refused(name):
     assert verilog(converter_config("e2m1", block_size=2), name)
 
 
-def test_it_works_in_a_design_of_ones_own():
+def test_it_works_in_an_amaranth_design():
     """In Amaranth, without a Verilog file: 1.5 and 6 have the scale 127 and the codes of 1.5 and 6; a result waits to
     be taken.
     """

@@ -1,4 +1,4 @@
-"""The steps around the datapath's few bits: widening in front of them, and the rounding decision below them."""
+"""The steps around the narrow datapath: widening before it, and the rounding decision below it."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_rounding_decisions(rounding, bits):
 
 
 @pytest.mark.parametrize("bits", [1, 5, 8, 12])
-def test_random_bits_go_up_as_often_as_the_value_is_high(bits):
+def test_random_bits_round_up_in_proportion(bits):
     """floor(2**bits * part) of the 2**bits random numbers carry."""
     for below in {0, 1, (1 << bits) // 3, (1 << bits) - 1}:
         cases = [{"below": below, "random": random} for random in range(1 << bits)]
