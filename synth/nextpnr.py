@@ -20,7 +20,7 @@ RUNNER = "import sys, {module}; sys.exit({module}.run_{program}(sys.argv[1:]))"
 
 
 class Routed(TypedDict):
-    """One run: ``used`` are the cells in use by type, wrapper included."""
+    """Result of one run. ``used`` counts the cells by type, including those of the wrapper."""
 
     seed: int
     fmax_mhz: float

@@ -61,7 +61,7 @@ class Target:
         return self.technology and f"-tech {self.technology}"
 
     def kind(self, cell_type: str) -> str:
-        """``luts``, ``carries``, ``muxes``, ``ffs``, ``inverters`` or ``others``."""
+        """Kind of a cell: ``luts``, ``carries``, ``muxes``, ``ffs``, ``inverters`` or ``others``."""
         for kind in ("luts", "carries", "muxes", "ffs", "inverters"):
             if re.fullmatch(getattr(self, kind), cell_type):
                 return kind

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TypedDict
 
 WRAPPER = "wrapper"
-"""Name of the module."""
+"""Module name of the wrapper."""
 CLOCK = "clk"
 """The port of a design that gets the clock; all others, a reset and handshakes too, are data."""
 FOLD = 4

@@ -93,7 +93,7 @@ def units(layout: Layout, shape: Shape) -> Shape:
 
 
 def boxes(shape: Shape, units: Shape, most: int) -> Iterator[Box]:
-    """Boxes that cover an array in order, each of about ``most`` elements or fewer, but at least of one unit.
+    """Boxes that cover an array in order. Each has at most about ``most`` elements, but at least one unit.
 
     >>> list(boxes((3, 4), (2, 1), 8))
     [(slice(0, 2, None), slice(0, 4, None)), (slice(2, 3, None), slice(0, 4, None))]

@@ -120,7 +120,7 @@ def padded(array: np.ndarray, multiples: tuple[int, int]) -> np.ndarray:
 def swizzled(scales: np.ndarray) -> np.ndarray:
     """Scales (..., rows, columns) in tiles of 128 x 4 (`ScaleOrder.TILES_128X4`), completed with zeros.
 
-    Returns the bytes in their order, in the shape (..., rows, columns) of complete tiles.
+    Returns the bytes in storage order, in the shape (..., rows, columns) of complete tiles.
     """
     tiles = padded(scales, (128, 4))
     *lead, rows, columns = tiles.shape

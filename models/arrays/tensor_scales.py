@@ -41,7 +41,7 @@ def stored_tensor_scale(q: BlockArray, layout: Layout) -> np.ndarray | None:
     parts = g.reshape(len(g), -1)
     if g.ndim != 3 or (parts != parts[:, :1]).any():
         raise ValueError(
-            f"the layout {layout.name} has one scale of a tensor, or one for each part along the first of three axes"
+            f"the layout {layout.name} stores one tensor scale, or one for each index of the first axis of three"
         )
     return parts[:, :1].reshape(-1, *([1, 1] if layout.tensor_scale_shape == () else []))
 

@@ -35,7 +35,7 @@ ROUNDINGS: dict[DecodedRounding, Callable[[int, Fraction, Fraction], int]] = {
     DecodedRounding.RTZ: lambda below, part, random: below,
     DecodedRounding.SR: lambda below, part, random: below + (part + random >= 1),
 }
-"""The rounded number of steps of a magnitude that is ``part`` of a step above ``below`` steps."""
+"""Functions of (below, part, random) that round below + part steps, with 0 <= part < 1, to a whole number of steps."""
 
 OVERFLOWS: dict[DecodedOverflow, Callable[[FloatFormat], int]] = {
     DecodedOverflow.INF: lambda to: to.inf_field,

@@ -358,8 +358,8 @@ def encode_blocks(
 ) -> None:
     """Encode whole blocks into given arrays: (n, block_size) numbers -> (n,) uint8 and (n, block_size) uint8.
 
-    Numbers are float32, float16 or, as bit patterns of bfloat16, uint16; ``random``, under `Rounding.SR` only,
-    (n, block_size) uint16. All are C-contiguous. ``jobs`` threads share the blocks; the bits do not depend on it.
+    Numbers are float32, float16, or bfloat16 as bit patterns in uint16. Only `Rounding.SR` takes ``random``, which is
+    (n, block_size) uint16. All arrays are C-contiguous. ``jobs`` is a number of threads, which changes no bit.
     """
 
     def work(part: slice) -> None:

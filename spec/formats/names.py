@@ -102,7 +102,7 @@ def whole_name(name: str) -> str:
 
 
 def unknown_format(kind: str, name: object, known: Iterable[str]) -> str:
-    """The sentence of `unknown_name`, without a hint for a well-formed name, because it means another format.
+    """The message of `unknown_name`. A well-formed name gets no hint, because it means another format.
 
     >>> unknown_format("format", "e4m3b11fnuz", ["e4m3"]), unknown_format("format", "e4m3fn", ["e4m3"])
     ("unknown format 'e4m3b11fnuz': known are e4m3", "unknown format 'e4m3fn': did you mean 'e4m3'?")

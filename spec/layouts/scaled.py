@@ -22,7 +22,7 @@ Shape = tuple[int, ...]
 
 
 TILES: dict[str, Tile] = {"tensor": (0, 0), "row": (1, 0), "column": (0, 1)}
-"""Tiles with names; others are rows x columns."""
+"""Tiles by name; other tiles are written as rows x columns."""
 
 
 class Grain(Rule):

@@ -1,4 +1,4 @@
-"""Profiles by which the library of a layout encodes."""
+"""Profiles that the library of each layout follows when it encodes."""
 
 from __future__ import annotations
 

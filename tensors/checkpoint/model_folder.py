@@ -21,7 +21,7 @@ class Checkpoint:
         """Raises ValueError for a folder without a model, and for an index that contradicts the shards."""
         self.folder, self.has_index = folder, (folder / INDEX).exists()
         self.arrays: dict[str, list[str]] = {}
-        """Names of the tensors of each shard."""
+        """Tensor names by shard."""
         for name, shard in (_index(folder / INDEX) if self.has_index else {}).items():
             self.arrays.setdefault(shard, []).append(name)
         if not self.arrays and not (folder / SINGLE).exists():

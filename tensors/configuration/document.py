@@ -62,7 +62,7 @@ def texts(key: str, value: object) -> tuple[str, ...]:
 
 
 def tile(key: str, size: object) -> Tile:
-    """Raises ValueError if a value is not a size of two axes."""
+    """Rows and columns of a tile. Raises ValueError if a value is not a list of two positive integers."""
     if not isinstance(size, list) or len(size) != 2 or not all(type(one) is int and one > 0 for one in size):
         raise ValueError(f"{key} must be two positive whole numbers, not {excerpt(size)}")
     return size[0], size[1]

@@ -35,7 +35,7 @@ class GivenLayouts:
         self.declared = {} if options.stored_as is not None else declared_layouts(contents.metadata)
         self.is_native, self.is_model = is_native(path), path.is_dir()
         self.groups = self._groups()
-        """The groups in the configuration of a model, or next to a file."""
+        """Groups of layouts that the configuration of a model declares, or the configuration next to a file."""
 
     def _groups(self) -> Groups | None:
         if not self.is_model:

@@ -15,7 +15,7 @@ from ...spec.catalogue import Rule
 
 
 class Cause(Rule):
-    """The cause of NaN or Inf. If several apply, the first counts."""
+    """Cause of a NaN or Inf. If several apply, the first in this order counts."""
 
     TENSOR_SCALE = "tensor_scale", "the tensor scale is NaN, Inf or a divisor that is 0"
     BLOCK_SCALE = "block_scale", "the block scale is NaN"

@@ -50,8 +50,7 @@ def save(q: Quantized, path: Path | str, /, *, name: str = "tensor") -> Path:
     check_codes(q)
     if q.axis % q.codes.ndim != q.codes.ndim - 1:
         raise ValueError(
-            f"save takes blocks along the last axis, and these lie along axis {q.axis}: "
-            "quantize np.moveaxis(x, axis, -1)"
+            f"save takes blocks along the last axis, not along axis {q.axis}: quantize np.moveaxis(x, axis, -1)"
         )
     if len(q.block.shape) > 1 or (q.tensor_scale is not None and q.tensor_scale.size > 1):
         raise ValueError("save takes blocks along one axis and one scale of the tensor")

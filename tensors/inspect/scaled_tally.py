@@ -34,7 +34,7 @@ class ScaledTally(CodeCounts):
             self._add(parts[place * len(parts) // picked])
 
     def _units(self) -> tuple[int, ...]:
-        """Whole tiles if they are smaller than a matrix."""
+        """Size of a tile along each axis; 1 where the tile covers the whole axis, and for leading axes."""
         sizes = [size or 1 for size in self.tensor.tile][-len(self.tensor.shape) :]
         return (*(1,) * (len(self.tensor.shape) - len(sizes)), *sizes)
 

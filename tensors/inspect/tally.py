@@ -80,7 +80,7 @@ class Tally(CodeCounts):
 
     @property
     def blocks(self) -> int:
-        """Counted blocks."""
+        """Number of blocks counted."""
         return int(self.scales.sum())
 
     @property

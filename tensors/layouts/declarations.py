@@ -56,7 +56,7 @@ def _of_torchao(contents: Contents, name: str) -> Declaration | None:
     about = _json(name, contents.metadata[name])
     kind, data = str(about.get("_type")), about.get("_data")
     if not isinstance(data, dict):
-        raise ValueError(f"the metadata {excerpt(name)} have no fields of an instance of torchao: {excerpt(data)}")
+        raise ValueError(f"the metadata {excerpt(name)} lack the fields of a torchao tensor: {excerpt(data)}")
     is_swizzled, element = data.get("is_swizzled_scales") is True, str(data.get("elem_dtype"))
     dialect = "torchao_swizzled" if is_swizzled else "torchao"
 

@@ -154,7 +154,7 @@ class NamedArrays:
             changed |= {part.of(name): one for part, one in arrays.items()}
         if not layouts:
             codes, scale = self._names["codes"], self._names["scale"]
-            raise ValueError(f"no arrays are named {codes!r} with their scales {scale!r}")
+            raise ValueError(f"found no arrays named {codes!r} with scales named {scale!r}")
         return replace(contents, tensors=contents.tensors | changed), layouts
 
     def _undecided(self, codes: Stored, scales: Stored) -> bool:

@@ -62,7 +62,7 @@ Q = mxcast.quantize(X[:, :64], "e4m3")
         (BlockArray(codes=Q.codes, scales=Q.scales, block=Q.block), "w", "q.npz", TypeError, "not <BlockArray"),
         (Q, 3, "q.npz", TypeError, "name must be a text, not 3"),
         (Q, "w", "q.npy", ValueError, "must be a .safetensors or .npz file"),
-        (mxcast.quantize(X[:2].repeat(16, 0), "e4m3", axis=0), "w", "q.npz", ValueError, "these lie along axis 0"),
+        (mxcast.quantize(X[:2].repeat(16, 0), "e4m3", axis=0), "w", "q.npz", ValueError, "not along axis 0"),
         (
             mxcast.Quantized(codes=Q.codes, scales=Q.scales[:, :1], numerics=Q.numerics),
             "w",

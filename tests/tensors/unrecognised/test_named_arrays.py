@@ -255,4 +255,4 @@ def test_options_that_are_refused(names, reads, sentence):
 def test_arrays_that_are_not_there(tmp_path, fails):
     path = write_raw(tmp_path / "a.safetensors", {"l.weight": filled("F8_E4M3", 64, 128)})
     sentence = fails(2, "dequantize", path, tmp_path / "b.safetensors", "--names", "codes={}.weight,scale={}.s")
-    assert sentence == f"{path}: no arrays are named '{{}}.weight' with their scales '{{}}.s'"
+    assert sentence == f"{path}: found no arrays named '{{}}.weight' with scales named '{{}}.s'"
