@@ -16,6 +16,7 @@ from ...spec import (
     FloatFormat,
     Kind,
     Number,
+    NumberFormat,
     ScaleReading,
     Subnormals,
 )
@@ -49,31 +50,29 @@ def quiet_bit(to: FloatFormat) -> int:
     return 1 << (to.man_bits - 1)
 
 
-def canonical(code: int, rules: Decode) -> int:
-    to = rules.destination
+def canonical(code: int, source: NumberFormat, to: FloatFormat) -> int:
     return to.inf_field | quiet_bit(to)
 
 
-def all_ones(code: int, rules: Decode) -> int:
-    return rules.destination.magnitude_mask
+def all_ones(code: int, source: NumberFormat, to: FloatFormat) -> int:
+    return to.magnitude_mask
 
 
-def payload(code: int, rules: Decode) -> int:
-    element, to = rules.block.element, rules.destination
-    number = element.decode(code)
-    if element.kind is Kind.FIXED or number.kind != "nan":
-        return canonical(code, rules)
-    fraction = Fraction(code % 2**element.man_bits, 2**element.man_bits)
+def payload(code: int, source: NumberFormat, to: FloatFormat) -> int:
+    number = source.decode(code)
+    if source.kind is Kind.FIXED or number.kind != "nan":
+        return canonical(code, source, to)
+    fraction = Fraction(code % 2**source.man_bits, 2**source.man_bits)
     sign = to.sign_mask if number.negative else 0
     return sign | to.inf_field | int(fraction * 2**to.man_bits) | quiet_bit(to)
 
 
-NANS: dict[DecodedNan, Callable[[int, Decode], int]] = {
+NANS: dict[DecodedNan, Callable[[int, NumberFormat, FloatFormat], int]] = {
     DecodedNan.CANONICAL: canonical,
     DecodedNan.ALL_ONES: all_ones,
     DecodedNan.PAYLOAD: payload,
 }
-"""The pattern of a NaN result, from the element code."""
+"""The pattern of a NaN result in a destination, from a code of a source format that can be NaN."""
 
 ZEROS: dict[DecodedZero, Callable[[bool], bool]] = {
     DecodedZero.SIGNED: lambda negative: negative,
@@ -136,7 +135,7 @@ def _pattern(code: int, factor: Number, rules: Decode, random: Fraction) -> int:
     element, to = rules.block.element.decode(code), rules.destination
     number = product(element, factor, Fraction(1))
     if number.kind == "nan":
-        return NANS[rules.nan](code, rules)
+        return NANS[rules.nan](code, rules.block.element, rules.destination)
     is_zero = element.kind == "finite" and element.magnitude == 0
     negative = ZEROS[rules.zero](number.negative) if is_zero else number.negative
     if number.kind == "inf":

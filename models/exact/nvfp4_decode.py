@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from ...spec import Convention, Decode, DecodedNan, Kind, Nvfp4Decode, block_format
+from ...spec import Convention, Decode, Nvfp4Decode, block_format
 from .binary32 import Special, Value, divide, is_nan, multiply, value_of
-from .decode import quiet_bit, round_magnitude
+from .decode import NANS, round_magnitude
 
 FACTORS: dict[Convention, Callable[[Value, Value, Fraction], Value]] = {
     Convention.MULTIPLIER: lambda s, g, c: multiply(s, g),
@@ -16,31 +16,6 @@ FACTORS: dict[Convention, Callable[[Value, Value, Fraction], Value]] = {
     Convention.NONE: lambda s, g, c: s,
 }
 """The factor of the elements, from block scale, tensor scale and C."""
-
-
-def canonical(scale: int, rules: Nvfp4Decode) -> int:
-    return rules.destination.inf_field | quiet_bit(rules.destination)
-
-
-def all_ones(scale: int, rules: Nvfp4Decode) -> int:
-    return rules.destination.magnitude_mask
-
-
-def payload(scale: int, rules: Nvfp4Decode) -> int:
-    number, format, to = rules.block.scale.decode(scale), rules.block.scale, rules.destination
-    if number.kind != "nan" or format.kind is not Kind.FLOAT:
-        return canonical(scale, rules)
-    fraction = Fraction(scale % 2**format.man_bits, 2**format.man_bits)
-    sign = to.sign_mask if number.negative else 0
-    return sign | to.inf_field | int(fraction * 2**to.man_bits) | quiet_bit(to)
-
-
-NANS: dict[DecodedNan, Callable[[int, Nvfp4Decode], int]] = {
-    DecodedNan.CANONICAL: canonical,
-    DecodedNan.ALL_ONES: all_ones,
-    DecodedNan.PAYLOAD: payload,
-}
-"""The pattern of a NaN result, from the block scale."""
 
 
 def decode_block(scale: int, codes: Sequence[int], rules: Nvfp4Decode, tensor_scale: Value) -> list[int]:
@@ -77,7 +52,7 @@ def _pattern(code: int, scale: int, product: Value, negative: bool, rules: Nvfp4
     element, to = rules.block.element.decode(code), rules.destination
     y = multiply(element.magnitude, product)
     if is_nan(y):
-        return NANS[rules.nan](scale, rules)
+        return NANS[rules.nan](scale, rules.block.scale, rules.destination)
     sign = to.sign_mask if element.negative ^ negative else 0
     if isinstance(y, Special):
         return sign | to.inf_field

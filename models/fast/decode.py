@@ -32,6 +32,7 @@ from ..arrays.block_layout import as_blocks, axis_last
 from ..arrays.codes import code_values, numbers_of
 from ..arrays.parallel import in_chunks
 from ..arrays.source import DTYPES, require_subnormals
+from .nan import NANS
 from .nvfp4_decode import dequantize_nvfp4
 from .random_bits import Random, random_bits
 
@@ -275,7 +276,7 @@ def _by_rules(rules: Decode) -> Decoder:
         finite, is_nan = np.isfinite(products), np.isnan(products)
         patterns = sign | rounded_patterns(np.where(finite, np.abs(products), 0), rules, random)
         patterns[~finite] = sign[~finite] | to.inf_field
-        patterns[is_nan] = NANS[rules.nan](np.broadcast_to(codes, patterns.shape)[is_nan], rules)
+        patterns[is_nan] = NANS[rules.nan](np.broadcast_to(codes, patterns.shape)[is_nan], rules.block.element, to)
         np.copyto(y.view(f"u{y.itemsize}"), patterns, casting="unsafe")
 
     return decode
@@ -323,32 +324,3 @@ def rounded_patterns(magnitudes: np.ndarray, rules: Decode, random: np.ndarray |
     if rules.subnormals is Subnormals.FLUSH:
         patterns[magnitudes < 2.0**to.emin] = 0
     return patterns
-
-
-def _canonical(codes: np.ndarray, rules: Decode) -> np.ndarray:
-    to = rules.destination
-    return np.full(codes.shape, to.inf_field + (1 << to.man_bits >> 1))
-
-
-def _all_ones(codes: np.ndarray, rules: Decode) -> np.ndarray:
-    return np.full(codes.shape, rules.destination.magnitude_mask)
-
-
-def _payload(codes: np.ndarray, rules: Decode) -> np.ndarray:
-    element, to, codes = rules.block.element, rules.destination, codes.astype(np.int64)
-    if element.nan_code is None:
-        return _canonical(codes, rules)
-    shift = to.man_bits - element.man_bits
-    fractions = codes & ((1 << element.man_bits) - 1)
-    fractions = fractions << shift if shift >= 0 else fractions >> -shift
-    signs = np.where(codes & element.sign_mask, to.sign_mask, 0)
-    is_nan = (codes & element.magnitude_mask) > max(element.max_code, element.inf_code or 0)
-    return _canonical(codes, rules) | np.where(is_nan, signs | fractions, 0)
-
-
-NANS: dict[DecodedNan, Callable[[np.ndarray, Decode], np.ndarray]] = {
-    DecodedNan.CANONICAL: _canonical,
-    DecodedNan.ALL_ONES: _all_ones,
-    DecodedNan.PAYLOAD: _payload,
-}
-"""Patterns of NaN results from element codes."""

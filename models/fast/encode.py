@@ -36,7 +36,7 @@ from .amax import block_amax
 from .element import encode
 from .random_bits import Random, random_bits
 from .scale import broadcast, scale_bytes, scale_reciprocals
-from .special import special_blocks
+from .special import SPECIALS, SpecialBlocks
 
 TAKEN_FOR = {
     EncodedZero.POSITIVE: np.uint32(0),
@@ -224,6 +224,5 @@ def _quantize_chunk(
         signs = bits.reshape(-1, numerics.block_size)[special]
         chosen = None if random is None else random.reshape(-1, numerics.block_size)[special]
         blocks = codes.reshape(-1, numerics.block_size)
-        scales[special], blocks[special] = special_blocks(
-            rows, signs, scales[special], blocks[special], numerics, chosen
-        )
+        found = SpecialBlocks(rows, signs, scales[special], blocks[special], numerics, chosen)
+        scales[special], blocks[special] = SPECIALS[numerics.specials](found)

@@ -8,23 +8,14 @@ from typing import Unpack
 
 import numpy as np
 
-from ...spec import (
-    BF16,
-    FP16,
-    FP32,
-    Convention,
-    DecodedNan,
-    FloatFormat,
-    Nvfp4Decode,
-    Nvfp4DecodeFields,
-    nvfp4_decoding,
-)
+from ...spec import BF16, FP16, FP32, Convention, FloatFormat, Nvfp4Decode, Nvfp4DecodeFields, nvfp4_decoding
 from ...spec.catalogue import excerpt
 from ..arrays.block_codes import BlockCodes, check_codes
 from ..arrays.block_layout import BlockLayout, shortened
 from ..arrays.codes import code_values
 from ..arrays.parallel import in_chunks
 from ..arrays.source import DTYPES
+from .nan import NANS
 
 CHUNK = 1 << 16
 """Elements of a chunk."""
@@ -142,7 +133,9 @@ def _decode_chunk(
     np.copyto(y, NARROWED[rules.destination](products))
     if not np.isfinite(factors).all():
         is_nan = np.isnan(products)
-        patterns = np.repeat(NANS[rules.nan](scales, rules)[:, None], codes.shape[1], axis=1)
+        patterns = np.repeat(
+            NANS[rules.nan](scales, rules.scale_format, rules.destination)[:, None], codes.shape[1], axis=1
+        )
         y.view(f"u{y.itemsize}")[is_nan] = patterns[is_nan]
 
 
@@ -159,28 +152,3 @@ NARROWED: dict[FloatFormat, Callable[[np.ndarray], np.ndarray]] = {
     FP16: lambda numbers: numbers.astype(np.float16),
 }
 """Rounding of float32 numbers to a destination."""
-
-
-def _canonical(scales: np.ndarray, rules: Nvfp4Decode) -> np.ndarray:
-    to = rules.destination
-    return np.full(scales.shape, to.inf_field + (1 << to.man_bits >> 1))
-
-
-def _all_ones(scales: np.ndarray, rules: Nvfp4Decode) -> np.ndarray:
-    return np.full(scales.shape, rules.destination.magnitude_mask)
-
-
-def _payload(scales: np.ndarray, rules: Nvfp4Decode) -> np.ndarray:
-    scale, to, codes = rules.scale_format, rules.destination, scales.astype(np.int64)
-    fractions = (codes & ((1 << scale.man_bits) - 1)) << (to.man_bits - scale.man_bits)
-    signs = np.where(codes & scale.sign_mask, to.sign_mask, 0)
-    is_nan = np.isnan(np.take(code_values(scale), scales))
-    return _canonical(scales, rules) | np.where(is_nan, signs | fractions, 0)
-
-
-NANS: dict[DecodedNan, Callable[[np.ndarray, Nvfp4Decode], np.ndarray]] = {
-    DecodedNan.CANONICAL: _canonical,
-    DecodedNan.ALL_ONES: _all_ones,
-    DecodedNan.PAYLOAD: _payload,
-}
-"""Patterns of NaN results from scale codes."""

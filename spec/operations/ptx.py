@@ -8,7 +8,10 @@ share them between numbers; here each number has its own.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TypeAlias
+
+Fields: TypeAlias = dict[str, str | int]
+"""Fields of a cast by name."""
 
 FORMATS = {"ue8m0": "e8m0"}
 """Our names of formats, by their names in PTX."""
@@ -24,7 +27,7 @@ PACKED = {"fp32": "f32", "fp16": "f16x2", "bf16": "bf16x2"}
 """Formats of pairs of numbers in the name of an instruction."""
 
 
-def _instructions() -> Iterator[tuple[str, dict[str, Any]]]:
+def _instructions() -> Iterator[tuple[str, Fields]]:
     for format in FP8 + FP6 + FP4:
         for source in ("fp32", "fp16") if format in FP8 else ("fp32",):
             yield _to(format, source, "rn", ".satfinite")
@@ -40,18 +43,18 @@ def _instructions() -> Iterator[tuple[str, dict[str, Any]]]:
         yield _back(format, "bf16")
 
 
-def _to(format: str, source: str, rounding: str, satfinite: str, lanes: int = 2) -> tuple[str, dict[str, Any]]:
+def _to(format: str, source: str, rounding: str, satfinite: str, lanes: int = 2) -> tuple[str, Fields]:
     overflow = "satfinite" if satfinite else "inf"
-    fields = {"format": format, "source": source, "lanes": lanes, "rounding": rounding, "overflow": overflow}
+    fields: Fields = {"format": format, "source": source, "lanes": lanes, "rounding": rounding, "overflow": overflow}
     return f"cvt.{rounding}{satfinite}.{format}x{lanes}.{PACKED[source]}", fields
 
 
-def _back(format: str, destination: str) -> tuple[str, dict[str, Any]]:
-    fields = {"format": format, "destination": destination, "lanes": 2, "rounding": "rn"}
+def _back(format: str, destination: str) -> tuple[str, Fields]:
+    fields: Fields = {"format": format, "destination": destination, "lanes": 2, "rounding": "rn"}
     return f"cvt.rn.{PACKED[destination]}.{format}x2", fields
 
 
-INSTRUCTIONS: dict[str, dict[str, Any]] = dict(_instructions())
+INSTRUCTIONS: dict[str, Fields] = dict(_instructions())
 """Format and fields of the cast of each instruction, under the profile ``ptx``."""
 
 

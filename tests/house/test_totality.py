@@ -111,9 +111,7 @@ TABLES = {
     },
     DecodedNan: {
         "models.exact.decode": "NANS",
-        "models.fast.decode": "NANS",
-        "models.exact.nvfp4_decode": "NANS",
-        "models.fast.nvfp4_decode": "NANS",
+        "models.fast.nan": "NANS",
         "hdl.decode.element": "NANS",
         "hdl.decode.word": "NANS",
     },
