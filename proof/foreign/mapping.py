@@ -20,7 +20,6 @@ import operator
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from ...spec import BlockOperation, Role, decoding, numerics, nvfp4_decoding, nvfp4_encoding
 from ...spec import Port as OurPort
@@ -97,19 +96,27 @@ class PortMap:
         """
         patterns: dict[str, str] = {}
         constants: dict[str, int] = {}
-        others: dict[str, Any] = {}
+        signals: dict[str, str] = {}
+        numbers: dict[str, int] = {}
         for key, value in entries.items():
             if not isinstance(value, (str, int)) or isinstance(value, bool):
                 raise TypeError(f"the map takes text and whole numbers, not {key} = {excerpt(value)}")
             if key in QUANTITIES:
                 patterns[key] = str(value)
             elif key in SIGNALS:
-                others[key] = str(value)
+                signals[key] = str(value)
             elif key in NUMBERS:
-                others[key] = _number(key, value)
+                numbers[key] = _number(key, value)
             else:
                 constants[key] = _number(key, value)
-        chosen = cls(patterns=patterns, constants=constants, **others)
+        chosen = cls(
+            patterns=patterns,
+            constants=constants,
+            clk=signals.get("clk"),
+            rst=signals.get("rst"),
+            latency=numbers.get("latency", 0),
+            interval=numbers.get("interval", 1),
+        )
         if chosen.latency < 0 or chosen.interval < 1:
             raise ValueError(
                 f"latency must be 0 or more and interval 1 or more, not {chosen.latency} and {chosen.interval}"

@@ -15,6 +15,8 @@ from ..netlist.design import Design
 from .question import Question
 
 Op = TypeVar("Op", bound=Operation)
+
+
 Stated = TypeVar("Stated")
 """The specification of an operation, as statements of SMT-LIB."""
 

@@ -6,15 +6,16 @@ A proof that passes means little unless nearly right specifications fail.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from ...hdl import HardwareConfig, verilog
 from ...host.files import claimed
 from ...spec import (
+    Cast,
     CastRounding,
     Decode,
     DecodedRounding,
@@ -30,6 +31,7 @@ from ...spec import (
 )
 from ..netlist.design import Design
 from ..operations import provable
+from ..questions.provable import Op
 from ..solve.solver import solve
 from ..verilog.text import plain
 from .cast import OVERFLOWS, CastSpecification
@@ -37,15 +39,24 @@ from .decode import DecodeSpecification
 from .encode import Specification, bits, double
 
 
+class Defining(Protocol):
+    """A specification that defines functions."""
+
+    definitions: str
+
+
+Stated = TypeVar("Stated", bound=Defining)
+
+
 @dataclass(frozen=True, kw_only=True)
-class SpecificationMutant:
+class SpecificationMutant(Generic[Op, Stated]):
     """A faulty function of the specification; in its body ``{right}`` is the right function."""
 
     description: str
     function: str
-    body: Callable[[Any], str]
+    body: Callable[[Stated], str]
     """The body, from the specification."""
-    applies: Callable[[Any], bool] = lambda numerics: True
+    applies: Callable[[Op], bool] = lambda numerics: True
     """Whether the mutant is wrong for an operation."""
 
 
@@ -79,7 +90,7 @@ def _looks_below_the_guard_bit(numerics: Encode) -> bool:
 SMALL = Fraction(1, 1 << 40)
 """Less than the distance of two quotients, so that only midpoints themselves fall to the other side."""
 
-ENCODE_MUTANTS: dict[str, SpecificationMutant] = {
+ENCODE_MUTANTS: dict[str, SpecificationMutant[Encode, Specification]] = {
     "ties up": SpecificationMutant(
         description="ties go away from zero",
         function="rounds",
@@ -181,7 +192,7 @@ def _overflows(rules: Decode) -> bool:
 LOWEST, HIGHEST = -127, 127
 """Exponents that every reading of a scale byte has, except `ScaleReading.FIELD`."""
 
-DECODE_MUTANTS: dict[str, SpecificationMutant] = {
+DECODE_MUTANTS: dict[str, SpecificationMutant[Decode, DecodeSpecification]] = {
     "scale": SpecificationMutant(
         description="the factor is twice as large", function="factor", body=lambda s: "({right} (bvadd b (_ bv1 8)))"
     ),
@@ -200,7 +211,7 @@ DECODE_MUTANTS: dict[str, SpecificationMutant] = {
     "inf": SpecificationMutant(
         description="an element that is Inf is NaN",
         function="element_nan",
-        body=lambda s: f"(or ({{right}} p) (= p {bits(s.source.inf_code, s.source.bits)}))",
+        body=lambda s: f"(or ({{right}} p) (= p {bits(s.source.inf_code or 0, s.source.bits)}))",
         applies=lambda n: n.block.element.inf_code is not None,
     ),
     "sign": SpecificationMutant(
@@ -247,7 +258,7 @@ def _reaches(s: CastSpecification, q: str, c: str) -> str:
     return f"({{right}} {q} {c}" + (" r)" if s.random else ")")
 
 
-CAST_MUTANTS: dict[str, SpecificationMutant] = {
+CAST_MUTANTS: dict[str, SpecificationMutant[Cast, CastSpecification]] = {
     "code": SpecificationMutant(
         description="codes are one too small",
         function="reaches",
@@ -278,7 +289,7 @@ CAST_MUTANTS: dict[str, SpecificationMutant] = {
     "inf": SpecificationMutant(
         description="Inf is NaN",
         function="source_nan",
-        body=lambda s: f"(or ({{right}} x) (= x {bits(s.source.inf_code, s.source.bits)}))",
+        body=lambda s: f"(or ({{right}} x) (= x {bits(s.source.inf_code or 0, s.source.bits)}))",
         applies=lambda n: n.source.inf_code is not None and n.destination.inf_code is not None,
     ),
     "sign": SpecificationMutant(
@@ -303,7 +314,7 @@ CAST_MUTANTS: dict[str, SpecificationMutant] = {
     ),
 }
 
-MUTANTS: dict[str, dict[str, SpecificationMutant]] = {
+MUTANTS: dict[str, Mapping[str, SpecificationMutant[Any, Any]]] = {
     "encode": ENCODE_MUTANTS,
     "decode": DECODE_MUTANTS,
     "cast": CAST_MUTANTS,
@@ -314,7 +325,7 @@ MUTANTS: dict[str, dict[str, SpecificationMutant]] = {
 """By the name of the operation. Bugs of NVFP4 are planted in the Verilog only."""
 
 
-def mutated(specification: Any, mutant: SpecificationMutant) -> Any:
+def mutated(specification: Stated, mutant: SpecificationMutant[Op, Stated]) -> Stated:
     """A specification with a mutant in its ``definitions``."""
     head = re.compile(rf"^\(define-fun {mutant.function} (\(\(.*?\)\)\) (?:Bool|\(_ .*?\))) ", re.M)
     found = head.search(specification.definitions)
@@ -356,7 +367,7 @@ def _refuted(config: HardwareConfig, design: Design, timeout: float) -> list[Ref
         if not all(map(mutant.applies, config.modes)):
             continue
 
-        def specify(rules: Operation, mutant: SpecificationMutant = mutant) -> Any:
+        def specify(rules: Operation, mutant: SpecificationMutant[Any, Any] = mutant) -> Defining:
             return mutated(asked.specification(rules), mutant)
 
         questions = asked.composed(config, design, specify)
