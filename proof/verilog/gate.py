@@ -7,7 +7,6 @@ nothing passes because nobody thought of it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -31,7 +30,7 @@ from .processes.start import not_started
 from .processes.statements import Reader
 from .readers import FAULTS, READ_VERILOG, SLANG, reliance
 from .slang import Node
-from .system_tasks import MESSAGES
+from .syntax import called_names, forbidden
 
 GATES = ("and", "nand", "or", "nor", "xor", "xnor", "buf", "not")
 NETS = ("Wire", "Tri", "UWire")
@@ -107,7 +106,8 @@ class _Gate:
         self._initial_races()
         self._written_twice()
         self._early_names()
-        self._syntax()
+        for location, reason, of_tools in forbidden(self.design):
+            self.object(location, reason, of_tools)
         self._unknown_selectors()
 
     def object(self, location: Node, reason: str, of_tools: bool = False) -> None:
@@ -364,25 +364,9 @@ class _Gate:
 
     def _functions(self) -> None:
         """Check functions, also those that are called outside of processes, as in the bounds of a vector, where tools
-        evaluate them. Every function with the name of a call counts."""
-        from pyslang import syntax
-        from pyslang.ast import VisitAction
-
-        called = set()
-
-        def look(node: Node) -> Node:
-            if (
-                isinstance(node, syntax.ModuleDeclarationSyntax)
-                and node.kind.name in ("ModuleDeclaration", "InterfaceDeclaration")
-                and node.header.name.valueText not in self.modules
-            ):
-                return VisitAction.Skip
-            if isinstance(node, syntax.InvocationExpressionSyntax):
-                called.add(_last_name(node.left))
-            return VisitAction.Advance
-
-        for tree in self.design.compilation.getSyntaxTrees():
-            tree.root.visit(look)
+        evaluate them. Every function with the name of a call counts.
+        """
+        called = called_names(self.design.compilation, self.modules)
         outside = [*self.design.compilation.getPackages(), *self.design.compilation.getRoot().compilationUnits]
         found = [symbol for scope in outside for symbol in scope if symbol.kind.name == "Subroutine"]
         for subroutine in [*self.subroutines, *found]:
@@ -451,82 +435,6 @@ class _Gate:
     @property
     def _all(self) -> list[Activity]:
         return [*self.activities, *filter(None, self.reader.functions.values())]
-
-    def _syntax(self) -> None:
-        """Object to constructs without a symbol."""
-        from pyslang import syntax
-        from pyslang.ast import VisitAction
-
-        kinds = {
-            syntax.DriveStrengthSyntax: "a drive strength",
-            syntax.PullStrengthSyntax: "a drive strength",
-            syntax.ChargeStrengthSyntax: "a charge strength",
-            syntax.BindDirectiveSyntax: "a bind directive",
-        }
-
-        def look(node: Node) -> Node:
-            if isinstance(node, syntax.DelaySyntax | syntax.Delay3Syntax) or _is_message(node):
-                return VisitAction.Skip  # delays and messages do not matter
-            if what := kinds.get(type(node)):
-                self.object(node.sourceRange.start, f"there is {what}")
-            elif _bits_without_size(node) > 32:  # also in ranges, generate conditions and enums
-                self.object(node.sourceRange.start, "there is a number without a size that needs more than 32 bits")
-            elif node.kind.name == "ShortRealType":
-                self.object(node.sourceRange.start, "there is a shortreal, which is a real to some tools")
-            elif node.kind.name == "StringLiteralExpression" and "\\" in node.literal.rawText:
-                self.object(
-                    node.sourceRange.start,
-                    "there is a string with an escape, which tools read differently",
-                    of_tools=True,
-                )
-            elif node.kind.name == "TimeLiteralExpression":
-                self.object(node.sourceRange.start, "there is a time, whose number depends on the time scale")
-            elif isinstance(node, syntax.ScopedNameSyntax) and _first_name(node) in (self.design.top.name, "$root"):
-                self.object(node.sourceRange.start, f"{str(node).strip()} reaches into the design from above")
-            return VisitAction.Advance
-
-        for tree in self.design.compilation.getSyntaxTrees():
-            tree.root.visit(look)
-        for diagnostic in self.design.compilation.getAllDiagnostics():
-            if "UnsizedInConcat" in str(diagnostic.code):
-                self.object(diagnostic.location, "there is a number without a size in a concatenation", of_tools=True)
-
-
-def _is_message(node: Node) -> bool:
-    """Is a node of a syntax tree a call that only prints a message?"""
-    from pyslang import syntax
-
-    if isinstance(node, syntax.InvocationExpressionSyntax):
-        return str(node.left).strip() in MESSAGES
-    return node.kind.name == "ElabSystemTask"
-
-
-def _first_name(node: Node) -> str:
-    """The first name of a hierarchical one."""
-    while hasattr(node, "left"):
-        node = node.left
-    token = getattr(node, "identifier", None) or getattr(node, "keyword", None)
-    return "" if token is None else token.valueText
-
-
-def _bits_without_size(node: Node) -> int:
-    """Bits of the value of a number without a size, with its sign; 0 for other nodes."""
-    kind = node.kind.name
-    if kind == "IntegerLiteralExpression":
-        return int(node.literal.valueText.replace("_", "")).bit_length() + 1
-    if kind != "IntegerVectorExpression" or node.size.valueText:
-        return 0
-    base, digits = node.base.valueText.lower(), node.value.valueText.replace("_", "").lower()
-    radix, largest = {"h": (16, "f"), "d": (10, "0"), "o": (8, "7"), "b": (2, "1")}[base[-1]]
-    return int(re.sub("[xz?]", largest, digits), radix).bit_length() + ("s" in base)
-
-
-def _last_name(node: Node) -> str:
-    """The last name of a hierarchical one, or of one in a package."""
-    while hasattr(node, "right"):
-        node = node.right
-    token = getattr(node, "identifier", None)
-    return "" if token is None else token.valueText
 
 
 _DIRECTION = {"InOut": "an inout", "Ref": "a reference"}
