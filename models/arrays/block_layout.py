@@ -33,8 +33,8 @@ class BlockLayout:
         for length, size, place in [(shape[axis], self.columns, axis), (shape[-len(block)], self.rows, -2)]:
             if length % size and not pad:
                 raise ValueError(
-                    f"axis {place} must be a multiple of the block size {size} long, not {length} "
-                    "(padding with zeros has to be asked for)"
+                    f"the length of axis {place} must be a multiple of the block size {size}, not {length}, "
+                    "unless it is padded with zeros"
                 )
         self.lines = tuple(np.delete(shape, axis).tolist())
         """The shape without the axis."""

@@ -293,8 +293,8 @@ def tensor_amax(x: object, order: Order | str = Order.TE, axis: int | None = Non
     """The largest magnitude of a tensor under an order: float32 () or, with an axis, (..., 1, ...) for each line along
     it.
 
-    ``te`` and ``paper`` ignore NaN; under the other orders the result is then NaN. Raises TypeError for dtypes that
-    `quantize_nvfp4` does not support, ValueError for an unknown order.
+    ``te`` and ``paper`` ignore NaN; the other orders return NaN if the tensor contains one. Raises TypeError for
+    dtypes that `quantize_nvfp4` does not support, ValueError for an unknown order.
 
     >>> float(tensor_amax(np.array([1, -3, np.nan], np.float32)))
     3.0

@@ -268,7 +268,7 @@ def _with_tile(layout: AnyLayout, text: str) -> AnyLayout:
 
 
 def with_tile(layout: AnyLayout, tile: Tile) -> AnyLayout:
-    """The layout, if it is one of FP8 with this tile."""
+    """The layout with this tile if it is a `ScaledLayout`; any other layout unchanged."""
     return replace(layout, tile=tile) if isinstance(layout, ScaledLayout) else layout
 
 

@@ -72,7 +72,7 @@ VALUE_NAMES = {code: name for name, code in VALUES.items()}
 
 OURS, OTHERS = "gguf.", "safetensors."
 TYPES_KEY = "ggml_types"
-"""The metadata key of another container for the ggml types of its arrays of bytes."""
+"""Metadata key, in containers other than GGUF, of the ggml types of byte arrays."""
 
 
 class _Reader:

@@ -1,6 +1,6 @@
 """`.safetensors`: eight bytes with the length of a header, the header in JSON, and the data of all tensors.
 
-All checks of the library safetensors 0.8.0 are made here. A key that occurs twice is refused, as the description of
+This module makes all checks of the library safetensors 0.8.0. A key that occurs twice is refused, as the description of
 the format requires; the library takes the last one.
 """
 

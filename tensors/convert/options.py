@@ -30,7 +30,7 @@ class Execution:
 
 
 class Remaining:
-    """The number of elements that are left of each tensor, with a report of progress."""
+    """Counts the remaining elements of each tensor, and reports progress."""
 
     def __init__(self, sizes: Mapping[str, int], complete: Collection[str], progress: Progress) -> None:
         self.sizes = {name: size for name, size in sizes.items() if name not in complete}

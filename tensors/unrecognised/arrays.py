@@ -155,5 +155,5 @@ def _changes(array: str, stored: Stored) -> bool:
 
 
 def _are_zero(array: str, stored: Stored) -> bool:
-    """Are these zero points of 0, which change nothing?"""
+    """Are all of these zero points 0, so that they change nothing?"""
     return "zero_point" in array.rpartition(".")[2] and not stored.data.view(np.uint8).any()

@@ -275,7 +275,7 @@ def test_nan_in_the_largest_magnitude_of_a_tensor():
     "x, arguments, sentence",
     [
         (np.ones(16), {}, "x must be float32, float16 or bfloat16, not float64: dtype='float32' rounds it first"),
-        (np.ones(17, np.float32), {}, "axis -1 must be a multiple of the block size 16 long, not 17 (padding"),
+        (np.ones(17, np.float32), {}, "the length of axis -1 must be a multiple of the block size 16, not 17"),
         (np.ones(16, np.float32), {"tensor_amax": -1.0}, "tensor_amax must be a magnitude, not -1.0"),
         (np.ones(16, np.float32), {"tensor_amax": np.nan}, "tensor_amax must be a magnitude, not nan"),
         (np.ones(16, np.float32), {"tensor_amax": np.ones(2)}, "tensor_amax must be a number, not array([1., 1.])"),

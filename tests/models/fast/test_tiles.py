@@ -68,7 +68,7 @@ def test_the_format_is_in_the_fields():
         ),
         (
             lambda: mxcast.quantize(numbers(48, 64), "e4m3_2d"),
-            "axis -2 must be a multiple of the block size 32 long, not 48",
+            "the length of axis -2 must be a multiple of the block size 32, not 48",
         ),
         (lambda: mxcast.quantize(numbers(32, 32), "e4m3_2d", axis=0), "blocks of two axes lie along the last two axes"),
         (
