@@ -15,8 +15,8 @@ import numpy as np
 
 from ..models.arrays.codes import code_dtype
 from ..models.arrays.source import DTYPES
-from ..models.exact.decode import OVERFLOWS, SCALE_READINGS, ZEROS, decode_block
-from ..models.exact.encode import TWO, floor_log2, product
+from ..models.exact.binary32 import TWO, floor_log2
+from ..models.exact.decode import OVERFLOWS, SCALE_READINGS, ZEROS, decode_block, product
 from ..models.fast.decode import decode_blocks
 from ..spec import (
     E8M0,

@@ -15,7 +15,8 @@ import numpy as np
 
 from ..models.arrays.codes import code_values
 from ..models.arrays.source import DTYPES, as_numbers, widen
-from ..models.exact.encode import TWO, decode, element_value, floor_log2, neighbours, quantize_block, source_number
+from ..models.exact.binary32 import TWO, floor_log2
+from ..models.exact.encode import decode, element_value, neighbours, quantize_block, source_number
 from ..models.exact.encode import with_sign as signed_code
 from ..models.fast.element import largest_value
 from ..models.fast.encode import quantize

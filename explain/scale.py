@@ -11,7 +11,7 @@ from bisect import bisect_left
 from fractions import Fraction
 from functools import lru_cache
 
-from ..models.exact.encode import SCALE_RULES
+from ..models.exact.scale import SCALE_RULES
 from ..spec import E8M0, FP32, Encode, NumberFormat, ScaleRule
 
 FRACTION = (1 << FP32.man_bits) - 1

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from ...models.arrays.tensor_scales import scale_in_convention
-from ...models.exact.encode import fp32
+from ...models.exact.binary32 import fp32
 from ...models.fast.nvfp4_encode import STORED, tensor_constants
 from ...spec import Convention, Nvfp4Encode, Order, Role
 from .tensor import Tensor

@@ -10,7 +10,29 @@ from enum import Enum
 from fractions import Fraction
 
 from ...spec import FP32, Number
-from .encode import fp32
+
+TWO = Fraction(2)
+
+
+def floor_log2(value: Fraction) -> int:
+    """The largest integer E with 2**E <= value, for value > 0."""
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()
+    return exponent if TWO**exponent <= value else exponent - 1
+
+
+def fp32(value: Fraction) -> Fraction:
+    """The FP32 number nearest to a value >= 0, ties to even (IEEE 754-2019, section 4.3.1); below overflow."""
+    if value == 0:
+        return value
+    ulp = TWO ** (max(floor_log2(value), FP32.emin) - FP32.man_bits)
+    return round(value / ulp) * ulp  # Python rounds fractions to even
+
+
+def fp32_fields(value: Fraction) -> tuple[int, Fraction]:
+    """Biased exponent of an FP32 number > 0, and its fraction as a part of 1."""
+    field = max(floor_log2(value) + FP32.bias, 0)
+    significand = value / TWO ** (max(field, 1) - FP32.bias)
+    return field, significand - (1 if field else 0)
 
 
 class Special(Enum):

@@ -18,7 +18,7 @@ from ...spec import (
     Number,
     SpecialCodes,
 )
-from .encode import TWO, floor_log2
+from .binary32 import TWO, floor_log2
 
 ROUNDINGS: dict[CastRounding, Callable[[int, Fraction, Fraction], bool]] = {
     CastRounding.RNE: lambda code, part, random: 2 * part > 1 or (2 * part == 1 and code % 2 == 1),

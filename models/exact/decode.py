@@ -8,6 +8,8 @@ from fractions import Fraction
 from ...spec import (
     E8M0,
     FP32,
+    BlockFormat,
+    Convention,
     Decode,
     DecodedNan,
     DecodedOverflow,
@@ -20,7 +22,7 @@ from ...spec import (
     ScaleReading,
     Subnormals,
 )
-from .encode import TWO, floor_log2, product
+from .binary32 import TWO, floor_log2
 
 SCALE_READINGS: dict[ScaleReading, Callable[[int], Number]] = {
     ScaleReading.E8M0: E8M0.decode,
@@ -143,3 +145,75 @@ def _pattern(code: int, factor: Number, rules: Decode, random: Fraction) -> int:
     else:
         magnitude = round_magnitude(number.magnitude, rules, random) if number.magnitude else 0
     return magnitude | (to.sign_mask if negative else 0)
+
+
+def dequantize_block(
+    scale: int,
+    codes: Sequence[int],
+    block: BlockFormat,
+    *,
+    sub_scales: Sequence[int] = (),
+    tensor_scale: Fraction = Fraction(1),
+) -> list[Number]:
+    """Decode one block of any block format. If the scale is NaN, every number is NaN.
+
+    Parameters
+    ----------
+    scale : the scale code
+    codes : the element codes, as many as a block has elements
+    block : the block format
+    sub_scales : the right shift of each sub-block in bits, if the format has sub-blocks
+    tensor_scale : the value of the tensor scale, if the format has one
+
+    Returns
+    -------
+    list of Number
+        the exact numbers, before any destination format rounds them
+
+    Raises
+    ------
+    ValueError
+        for a wrong number of codes or shifts, and for codes outside their format
+
+    >>> from mxcast.spec import block_format
+    >>> pair = block_format("nvfp4").resized(2)
+    >>> [str(number.value) for number in dequantize_block(0x38, [1, 15], pair, tensor_scale=Fraction(1, 2))]
+    ['1/4', '-3']
+    """
+    if len(codes) != block.block_size:
+        raise ValueError(f"a block of {block.name} has {block.block_size} elements, not {len(codes)}")
+    if block.sub_scale is None:
+        shifts = [0] * len(codes)
+    else:
+        shifts = [shift for shift in sub_scales for _ in range(block.sub_scale.size)]
+        if len(shifts) != len(codes) or not all(0 <= shift < 1 << block.sub_scale.bits for shift in shifts):
+            raise ValueError(
+                f"a block of {block.name} has {len(codes) // block.sub_scale.size} shifts of {block.sub_scale.bits} "
+                "bits"
+            )
+    factor = block.scale.decode(scale)
+    common = CONVENTIONS[block.convention](tensor_scale, block)
+    return [product(block.element.decode(code), factor, common / TWO**shift) for code, shift in zip(codes, shifts)]
+
+
+def product(number: Number, factor: Number, common: Fraction) -> Number:
+    """The product of an element, its scale and a finite factor > 0. It is NaN if an operand is, and for zero times Inf
+    (IEEE 754-2019, sections 6.2 and 7.2).
+    """
+    negative, operands = number.negative ^ factor.negative, (number, factor)
+    has_inf = any(one.kind == "inf" for one in operands)
+    has_zero = any(one.kind == "finite" and one.magnitude == 0 for one in operands)
+    if any(one.kind == "nan" for one in operands) or (has_inf and has_zero):
+        return Number(negative, Fraction(0), "nan")
+    if has_inf:
+        return Number(negative, Fraction(0), "inf")
+    return Number(negative, number.magnitude * factor.magnitude * common)
+
+
+CONVENTIONS: dict[Convention, Callable[[Fraction, BlockFormat], Fraction]] = {
+    Convention.MULTIPLIER: lambda scale, block: scale,
+    Convention.DIVISOR: lambda scale, block: 1 / scale,
+    Convention.AMAX: lambda scale, block: scale / (block.scale.max_value * block.element.max_value),
+    Convention.NONE: lambda scale, block: scale,
+}
+"""The factor of elements and block scales, from the tensor scale."""

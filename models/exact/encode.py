@@ -14,10 +14,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 
 from ...spec import (
-    E8M0,
     FP32,
-    BlockFormat,
-    Convention,
     Encode,
     EncodedZero,
     FixedFormat,
@@ -26,15 +23,12 @@ from ...spec import (
     Number,
     NumberFormat,
     Rounding,
-    ScaleRule,
     Specials,
     Subnormals,
     signal_codes,
 )
-
-TWO = Fraction(2)
-POWERS = [TWO**exponent for exponent in range(-E8M0.bias, 512)]
-"""Values of scales in increasing order, and larger powers of two, which are clamped."""
+from .binary32 import TWO, floor_log2
+from .scale import shared_exponent
 
 
 @lru_cache(maxsize=1 << 18)
@@ -98,122 +92,10 @@ ROUNDED_TO_ZERO: dict[EncodedZero, Callable[[bool], bool]] = {
 """The sign of an element that is zero, from the sign of its `source_number`."""
 
 
-def floor_log2(value: Fraction) -> int:
-    """The largest integer E with 2**E <= value, for value > 0."""
-    exponent = value.numerator.bit_length() - value.denominator.bit_length()
-    return exponent if TWO**exponent <= value else exponent - 1
-
-
 @cache
 def element_value(code: int, element: NumberFormat) -> Fraction:
     """Value of a finite non-negative code (OCP MX v1.0, section 5.3)."""
     return element.decode(code).magnitude
-
-
-def shared_exponent(amax: Fraction, numerics: Encode) -> int:
-    """The shared exponent X of a block, unbiased and clamped to the exponents of the scale format.
-
-    Parameters
-    ----------
-    amax : the largest magnitude of the block; if it is 0, X is the smallest exponent
-    numerics : element format, scale format and scale rule
-
-    Returns
-    -------
-    int
-        X; the scale code is X plus the bias of the scale format
-    """
-    element, scale = numerics.block.element, numerics.block.scale
-    exponent = scale.emin if amax == 0 else SCALE_RULES[numerics.scale_rule](amax, element)
-    return min(max(exponent, scale.emin), scale.emax)
-
-
-def floor(amax: Fraction, element: NumberFormat) -> int:
-    return floor_log2(amax) - element.emax
-
-
-def bias_floor(amax: Fraction, element: NumberFormat) -> int:
-    return floor_log2(amax) - element.bias
-
-
-def ceil(amax: Fraction, element: NumberFormat) -> int:
-    return smallest_exponent(amax / element.max_value)
-
-
-def rceil(amax: Fraction, element: NumberFormat) -> int:
-    return smallest_exponent(fp32(amax * fp32(1 / element.max_value)))
-
-
-def pow2_ceil(amax: Fraction, element: NumberFormat) -> int:
-    field, fraction = fp32_fields(amax)
-    return field - FP32.bias - element.emax + (1 if fraction else 0)
-
-
-def even(amax: Fraction, element: NumberFormat) -> int:
-    field, fraction = fp32_fields(amax)
-    half_place = Fraction(1, 2 ** (element.fraction_bits + 1))
-    return field - FP32.bias - element.emax + (1 if fraction + half_place >= 1 else 0)
-
-
-def even1(amax: Fraction, element: NumberFormat) -> int:
-    field, fraction = fp32_fields(amax)
-    return field - FP32.bias - element.emax + (1 if fraction >= Fraction(3, 4) else 0)
-
-
-def round_log2(amax: Fraction, element: NumberFormat) -> int:
-    """The smallest X with log2 r < X + 1/2, where r is the ratio of the numbers: r**2 < 2**(2X + 1), or
-    floor(log2 r**2) <= 2X. The two sides are never equal, as 2**(2X + 1) is no square of a rational number.
-    """
-    binade = floor_log2((amax / element.max_value) ** 2)
-    return (binade + 1) // 2
-
-
-def linear_nearest(amax: Fraction, element: NumberFormat) -> int:
-    """On the fields of FP32: the fraction of a subnormal above 2**-127 is above 1/2."""
-    product = fp32(amax * fp32(1 / element.max_value))
-    if product <= TWO**E8M0.emin:
-        return E8M0.emin
-    field, fraction = fp32_fields(product)
-    return field - FP32.bias + (1 if fraction >= Fraction(1, 2) else 0)
-
-
-def midmax(amax: Fraction, element: NumberFormat) -> int:
-    return smallest_exponent(2 * amax / (element.max_value + TWO ** (element.emax + 1)))
-
-
-SCALE_RULES: dict[ScaleRule, Callable[[Fraction, NumberFormat], int]] = {
-    ScaleRule.FLOOR: floor,
-    ScaleRule.BIAS_FLOOR: bias_floor,
-    ScaleRule.CEIL: ceil,
-    ScaleRule.RCEIL: rceil,
-    ScaleRule.POW2_CEIL: pow2_ceil,
-    ScaleRule.EVEN: even,
-    ScaleRule.EVEN1: even1,
-    ScaleRule.ROUND_LOG2: round_log2,
-    ScaleRule.LINEAR_NEAREST: linear_nearest,
-    ScaleRule.MIDMAX: midmax,
-}
-"""X under each rule for a largest magnitude > 0, before the clamp."""
-
-
-def smallest_exponent(ratio: Fraction) -> int:
-    """The smallest X of a scale code, -127 or more, with ratio <= 2**X."""
-    return bisect_left(POWERS, ratio) - E8M0.bias
-
-
-def fp32(value: Fraction) -> Fraction:
-    """The FP32 number nearest to a value >= 0, ties to even (IEEE 754-2019, section 4.3.1); below overflow."""
-    if value == 0:
-        return value
-    ulp = TWO ** (max(floor_log2(value), FP32.emin) - FP32.man_bits)
-    return round(value / ulp) * ulp  # Python rounds fractions to even
-
-
-def fp32_fields(value: Fraction) -> tuple[int, Fraction]:
-    """Biased exponent of an FP32 number > 0, and its fraction as a part of 1."""
-    field = max(floor_log2(value) + FP32.bias, 0)
-    significand = value / TWO ** (max(field, 1) - FP32.bias)
-    return field, significand - (1 if field else 0)
 
 
 @cache
@@ -441,75 +323,3 @@ def quantize_block(
         for number, bits, code in zip(numbers, random or [0] * len(numbers), decided.codes, strict=True)
     ]
     return byte, codes
-
-
-def dequantize_block(
-    scale: int,
-    codes: Sequence[int],
-    block: BlockFormat,
-    *,
-    sub_scales: Sequence[int] = (),
-    tensor_scale: Fraction = Fraction(1),
-) -> list[Number]:
-    """Decode one block of any block format. If the scale is NaN, every number is NaN.
-
-    Parameters
-    ----------
-    scale : the scale code
-    codes : the element codes, as many as a block has elements
-    block : the block format
-    sub_scales : the right shift of each sub-block in bits, if the format has sub-blocks
-    tensor_scale : the value of the tensor scale, if the format has one
-
-    Returns
-    -------
-    list of Number
-        the exact numbers, before any destination format rounds them
-
-    Raises
-    ------
-    ValueError
-        for a wrong number of codes or shifts, and for codes outside their format
-
-    >>> from mxcast.spec import block_format
-    >>> pair = block_format("nvfp4").resized(2)
-    >>> [str(number.value) for number in dequantize_block(0x38, [1, 15], pair, tensor_scale=Fraction(1, 2))]
-    ['1/4', '-3']
-    """
-    if len(codes) != block.block_size:
-        raise ValueError(f"a block of {block.name} has {block.block_size} elements, not {len(codes)}")
-    if block.sub_scale is None:
-        shifts = [0] * len(codes)
-    else:
-        shifts = [shift for shift in sub_scales for _ in range(block.sub_scale.size)]
-        if len(shifts) != len(codes) or not all(0 <= shift < 1 << block.sub_scale.bits for shift in shifts):
-            raise ValueError(
-                f"a block of {block.name} has {len(codes) // block.sub_scale.size} shifts of {block.sub_scale.bits} "
-                "bits"
-            )
-    factor = block.scale.decode(scale)
-    common = CONVENTIONS[block.convention](tensor_scale, block)
-    return [product(block.element.decode(code), factor, common / TWO**shift) for code, shift in zip(codes, shifts)]
-
-
-def product(number: Number, factor: Number, common: Fraction) -> Number:
-    """The product of an element, its scale and a finite factor > 0. It is NaN if an operand is, and for zero times Inf
-    (IEEE 754-2019, sections 6.2 and 7.2).
-    """
-    negative, operands = number.negative ^ factor.negative, (number, factor)
-    has_inf = any(one.kind == "inf" for one in operands)
-    has_zero = any(one.kind == "finite" and one.magnitude == 0 for one in operands)
-    if any(one.kind == "nan" for one in operands) or (has_inf and has_zero):
-        return Number(negative, Fraction(0), "nan")
-    if has_inf:
-        return Number(negative, Fraction(0), "inf")
-    return Number(negative, number.magnitude * factor.magnitude * common)
-
-
-CONVENTIONS: dict[Convention, Callable[[Fraction, BlockFormat], Fraction]] = {
-    Convention.MULTIPLIER: lambda scale, block: scale,
-    Convention.DIVISOR: lambda scale, block: 1 / scale,
-    Convention.AMAX: lambda scale, block: scale / (block.scale.max_value * block.element.max_value),
-    Convention.NONE: lambda scale, block: scale,
-}
-"""The factor of elements and block scales, from the tensor scale."""

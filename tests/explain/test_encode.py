@@ -14,7 +14,7 @@ from mxcast.explain import explain
 from mxcast.explain.encode_steps import ElementStep
 from mxcast.explain.scale import offset_and_limit, scale_trace
 from mxcast.models import dequantize, quantize
-from mxcast.models.exact.encode import shared_exponent
+from mxcast.models.exact.scale import shared_exponent
 from mxcast.spec import Encode, EncodedZero, FixedFormat, Rounding, ScaleRule, Specials, Subnormals, numerics
 
 ELEMENTS = [

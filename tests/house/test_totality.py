@@ -48,7 +48,7 @@ TABLES = {
     ScaleByte: {"models.arrays.stored_bytes": "SCALE_BYTES"},
     ScaleOrder: {"models.arrays.stored_bytes": "ORDERS"},
     ScaleRule: {
-        "models.exact.encode": "SCALE_RULES",
+        "models.exact.scale": "SCALE_RULES",
         "models.fast.scale": "SCALE_RULES",
         "hdl.encode.threshold": "LIMITS OFFSETS",
         "sim.stimuli.corners": "LAST_FRACTIONS",
@@ -80,7 +80,7 @@ TABLES = {
         "hdl.decode.element": "READERS",
     },
     Convention: {
-        "models.exact.encode": "CONVENTIONS",
+        "models.exact.decode": "CONVENTIONS",
         "models.fast.nvfp4_encode": "STORED",
         "models.exact.nvfp4_decode": "FACTORS",
         "models.fast.nvfp4_decode": "FACTORS",
@@ -216,12 +216,12 @@ def test_a_planted_rule_is_missed_everywhere():
 
 
 def test_a_removed_entry_is_missed():
-    from mxcast.models.exact.encode import SCALE_RULES
+    from mxcast.models.exact.scale import SCALE_RULES
 
     table = dict(SCALE_RULES)
     del table[ScaleRule.EVEN]
-    assert missing([ScaleRule.EVEN], "models.exact.encode.SCALE_RULES", table) == [
-        "models.exact.encode.SCALE_RULES: no even"
+    assert missing([ScaleRule.EVEN], "models.exact.scale.SCALE_RULES", table) == [
+        "models.exact.scale.SCALE_RULES: no even"
     ]
 
 

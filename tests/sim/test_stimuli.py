@@ -7,7 +7,8 @@ import pytest
 
 from mxcast.models import quantize
 from mxcast.models.arrays.source import DTYPES
-from mxcast.models.exact.encode import decode, shared_exponent
+from mxcast.models.exact.encode import decode
+from mxcast.models.exact.scale import shared_exponent
 from mxcast.sim import stimuli
 from mxcast.spec import numerics
 

@@ -15,7 +15,8 @@ from mxcast.hdl import ScaleUnit, converter_config
 from mxcast.hdl.encode.scale import starts_at_one
 from mxcast.hdl.encode.threshold import Threshold
 from mxcast.hdl.primitives.amax import ReduceKey
-from mxcast.models.exact.encode import decode, shared_exponent
+from mxcast.models.exact.encode import decode
+from mxcast.models.exact.scale import shared_exponent
 from mxcast.sim.check.families import every_element
 from mxcast.spec import BLOCKS, TF32, Encode, NumberFormat, ScaleRule, block_format, source_format
 

@@ -5,7 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from mxcast.models.exact.encode import decode, dequantize_block, element_value, fp32, quantize_block, shared_exponent
+from mxcast.models.exact.binary32 import fp32
+from mxcast.models.exact.decode import dequantize_block
+from mxcast.models.exact.encode import decode, element_value, quantize_block
+from mxcast.models.exact.scale import shared_exponent
 from mxcast.spec import BF16, BLOCKS, FP16, FP32, INT8, ScaleRule, Subnormals, TensorScale, block_format, numerics
 
 

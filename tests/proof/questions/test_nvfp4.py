@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from mxcast.hdl import nvfp4_config, verilog
-from mxcast.models.exact.binary32 import Special, value_of
-from mxcast.models.exact.encode import decode, fp32, nearest_code
+from mxcast.models.exact.binary32 import Special, fp32, value_of
+from mxcast.models.exact.encode import decode, nearest_code
 from mxcast.models.exact.nvfp4_encode import ORDERS, block_scale, tensor_constants
 from mxcast.proof import prove
 from mxcast.proof.netlist.design import Cut, Design
