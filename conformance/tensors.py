@@ -11,7 +11,7 @@ from ..models.fast.nvfp4_encode import ORDERS
 from ..sim.nvfp4 import stimuli as make
 from ..sim.nvfp4.encode_ties import of_source, ties
 from ..sim.transactions import Transactions
-from ..spec import FP32, Nvfp4Encode, Role
+from ..spec import FP32, Nvfp4Encode, Operation, Role
 
 BLOCKS_OF_TENSOR = 16
 """Blocks of every tensor here."""
@@ -96,6 +96,11 @@ def _of(rules: Nvfp4Encode, patterns: np.ndarray) -> Transactions:
     cut = narrow(most | patterns & ~MAGNITUDE, source).view(word)
     quiet = np.array(source.inf_field | 1 << source.man_bits - 1, word)
     return Transactions({Role.NUMBERS: np.where(magnitudes > INF, quiet, cut)})
+
+
+def seen(rules: Operation, given: Transactions) -> Transactions:
+    """Inputs of some rules: blocks with the constants of their tensors for NVFP4, and the same blocks otherwise."""
+    return with_constants(rules, given) if isinstance(rules, Nvfp4Encode) else given
 
 
 def with_constants(rules: Nvfp4Encode, given: Transactions) -> Transactions:

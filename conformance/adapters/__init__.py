@@ -1,4 +1,4 @@
-"""Public libraries as functions on blocks: how each is called. The library itself is the user's."""
+"""Public libraries as functions on blocks. The user installs the library."""
 
 from .adapter import Adapter
 from .catalogue import ADAPTERS

@@ -1,4 +1,4 @@
-"""gfloat: blocks as `encode_block` and `decode_block` have them, by its functions for whole arrays."""
+"""gfloat: the arithmetic of `encode_block` and `decode_block`, by its functions for whole arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...spec import Cast, Decode, Encode, Kind, Operation
 
 
 def function(rules: Operation) -> Callable:
-    """`encode_block` or `decode_block` under the scale of `compute_scale_amax`, and ties to even."""
+    """`encode_block` with the scale of `compute_scale_amax` and ties to even, or `decode_block`, for whole arrays."""
     gfloat = import_module("gfloat")
     formats = import_module("gfloat.formats")
     if isinstance(rules, Cast):

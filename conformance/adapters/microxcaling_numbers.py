@@ -1,4 +1,4 @@
-"""microxcaling: `_quantize_mx`, which quantizes and gives numbers back. It is a checkout on the path, no package."""
+"""microxcaling: `_quantize_mx`, which quantizes and returns numbers. It is a checkout on the path, not a package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MLX: `quantize` and `dequantize` of the modes mxfp4, mxfp8 and nvfp4, on whatever MLX runs on."""
+"""MLX: `quantize` and `dequantize` of the modes mxfp4, mxfp8 and nvfp4, on the default device of MLX."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ...spec import BlockOperation, Operation, is_nvfp4
 from ...spec.layouts.catalogue import layout_named
 
 MODES = {"e2m1": ("mxfp4", 4), "e4m3": ("mxfp8", 8), "nvfp4": ("nvfp4", 4)}
-"""By element or format: MLX's mode, and the bits of an element."""
+"""By element or format the mode of MLX, and the bits of an element."""
 
 
 def function(rules: Operation) -> Callable:
-    """Blocks as rows; of NVFP4 with ``global_scale``, the largest magnitude of the tensor."""
+    """A function on blocks as rows; for NVFP4 with ``global_scale``, the largest magnitude of the tensor."""
     return _made(rules, has_global_scale=True)
 
 

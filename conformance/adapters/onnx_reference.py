@@ -21,7 +21,7 @@ NAMES = {
     "fp32": "FLOAT",
 }
 OPSET = 25
-"""The first that has casts to E8M0."""
+"""The first opset with casts to E8M0."""
 
 
 def function(rules: Operation) -> Callable:

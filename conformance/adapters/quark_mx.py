@@ -1,4 +1,4 @@
-"""AMD Quark: `fake_quantize_mx`, which quantizes and gives numbers back. It compiles a kernel when it is first used."""
+"""AMD Quark: `fake_quantize_mx`, which quantizes and returns numbers. Its first use compiles a kernel."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -15,7 +15,7 @@ from ...hdl.config.command import command_line
 from ...sim.check.comparison import NOUNS
 from ...sim.operations import golden, of
 from ...sim.transactions import Transactions
-from ...spec import BLOCKS, CAST_RULES, PROFILES_OF, BlockOperation, Cast, CastFields, Role
+from ...spec import BLOCKS, CAST_RULES, PROFILES_OF, BlockOperation, Cast, CastFields, Nvfp4Encode, Role
 from ...spec.profiles.resolve import like, under
 
 Rules: TypeAlias = BlockOperation | Cast
@@ -99,6 +99,12 @@ def _inputs(rules: Rules) -> set[Role]:
     return {port.role for port in rules.ports if port.direction == "input"}
 
 
+def inputs_of_software(rules: Rules) -> set[Role]:
+    """Inputs that rules for software may have: it finds the constants of a tensor itself."""
+    constants = {Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT, Role.TENSOR_AMAX}
+    return _inputs(rules) | constants if isinstance(rules, Nvfp4Encode) else _inputs(rules)
+
+
 def _departures(rules: Rules) -> Iterator[tuple[str, Rules]]:
     if isinstance(rules, Cast):
         for name, kind in CAST_RULES.items():
@@ -123,6 +129,12 @@ class Converted:
 
     given: Transactions
     made: Transactions
+
+    @classmethod
+    def joined(cls, parts: Iterable[Converted]) -> Converted:
+        """The blocks of all parts."""
+        every = list(parts)
+        return cls(*(Transactions.joined(side) for side in ([one.given for one in every], [one.made for one in every])))
 
     def first(self, count: int) -> Converted:
         return self.rows(slice(count))

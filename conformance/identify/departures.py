@@ -80,7 +80,7 @@ class Causes:
         rows = np.arange(len(found)) if in_order else np.flatnonzero(found != "")
         for named in reversed(self.named):
             if in_order or not named.is_of_batch:
-                explained = named.explains(rules, blocks.rows(rows), expected.rows(rows)).any(axis=1)
+                explained = named.explains(blocks.rows(rows), expected.rows(rows)).any(axis=1)
                 chosen = rows[explained]
                 found[chosen] = np.where(found[chosen] != "", named.text, "")
         return found

@@ -14,7 +14,7 @@ from ...sim.transactions import Transactions
 from ...spec import Cast, Encode, Nvfp4Encode, Role
 from .. import tensors
 from ..subject.subject import Subject
-from .candidates import Candidate, Converted, Rules, candidates, to_nearest, with_random_bits
+from .candidates import Candidate, Converted, Rules, candidates, inputs_of_software, to_nearest, with_random_bits
 from .fairness import RISK, judgement
 from .outcome import NEAREST, Identification, Verdict, is_departure, named
 from .returned_numbers import numbers_of
@@ -143,21 +143,15 @@ def _random(found: Candidate, bits: int) -> Candidate | None:
 
 def _tried(asked: Rules) -> list[Candidate]:
     """Rules whose scales may be right: profiles, and departures from them that change scales."""
-    inputs = {port.role for port in asked.ports if port.direction == "input"}
-    if isinstance(asked, Nvfp4Encode):
-        inputs |= {Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT, Role.TENSOR_AMAX}
+    every = candidates(asked, inputs_of_software(asked))
     if isinstance(asked, Cast):
-        return [one for one in candidates(asked, inputs) if one.numerics == asked]
+        return [one for one in every if one.numerics == asked]
     return [
         one
-        for one in candidates(asked, inputs)
+        for one in every
         if with_random_bits(one.numerics, BITS) is not None
         and (not is_departure(one) or any(text in one.names[0] for text in OF_SCALES))
     ]
-
-
-def _seen(rules: Rules, given: Transactions) -> Transactions:
-    return tensors.with_constants(rules, given) if isinstance(rules, Nvfp4Encode) else given
 
 
 def _wrong(one: Candidate, given: Transactions, made: Transactions) -> int:
@@ -167,7 +161,7 @@ def _wrong(one: Candidate, given: Transactions, made: Transactions) -> int:
     rules = one.numerics
     if isinstance(rules, Cast):
         return 0
-    seen = _seen(rules, given)
+    seen = tensors.seen(rules, given)
     expected = golden(rules, seen)
     if Role.SCALE in made.arrays:
         return int((expected[Role.SCALE] != made[Role.SCALE]).any(axis=1).sum())
@@ -217,7 +211,7 @@ def _sampled_under(found: Sequence[Candidate], given: Transactions, first: Trans
     made: list[Samples] = []
     for one in found:
         rules = one.numerics
-        seen = _seen(rules, given)
+        seen = tensors.seen(rules, given)
         scales, unit = first.get(Role.SCALE), np.ones((len(given), 1))
         if scales is None and not isinstance(rules, Cast):
             scales = golden(rules, seen)[Role.SCALE]

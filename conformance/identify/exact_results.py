@@ -14,6 +14,7 @@ from ...models.exact.decode import decode_block
 from ...models.exact.encode import quantize_block
 from ...models.exact.nvfp4_decode import decode_block as decode_under_two
 from ...models.exact.nvfp4_encode import Constants, encode_under
+from ...sim.operations import element_role
 from ...sim.transactions import Transactions, data_ports, word
 from ...spec import FP32, Cast, Decode, Encode, Nvfp4Decode, Nvfp4Encode, Operation, Role
 
@@ -31,7 +32,7 @@ def _decoded(rules: Decode, given: Lanes) -> tuple[Sequence[int], ...]:
 
 
 def _cast(rules: Cast, given: Lanes) -> tuple[Sequence[int], ...]:
-    numbers = given[next(port.role for port in data_ports(rules.ports, "input") if port.role is not Role.RANDOM)]
+    numbers = given[element_role(rules)]
     drawn = given.get(Role.RANDOM) or [0] * len(numbers)
     return ([cast_number(number, rules, bits) for number, bits in zip(numbers, drawn, strict=True)],)
 
@@ -60,26 +61,19 @@ BLOCKS: dict[str, Callable[[Any, Lanes], tuple[Sequence[int], ...]]] = {
     "two_level_encode": _encoded_under_two,
     "two_level_decode": _decoded_under_two,
 }
-"""By the name of an operation the results of one transaction; scales come first."""
-
-LEAVES = {
-    "encode": (Role.SCALE, Role.CODES),
-    "decode": (Role.NUMBERS,),
-    "two_level_encode": (Role.SCALE, Role.CODES),
-    "two_level_decode": (Role.NUMBERS,),
-}
-"""Roles of the results. For a cast they depend on its direction."""
+"""By the name of an operation the results of one transaction, in the order of its ports."""
 
 
 def exact_results(rules: Operation, given: Transactions) -> Transactions:
     """The results of an operation. Raises ValueError for an operation without an exact model of blocks."""
     if rules.name not in BLOCKS:
         raise ValueError(f"there are no vectors of {rules.name}: known are {', '.join(BLOCKS)}")
-    leaving = {port.role: port for port in data_ports(rules.ports, "output")}
-    roles = LEAVES.get(rules.name, tuple(leaving))
     wanted = {port.role for port in data_ports(rules.ports, "input")}
     lists = {role: array.tolist() for role, array in given.arrays.items() if role in wanted}
     rows = [BLOCKS[rules.name](rules, {role: rows[row] for role, rows in lists.items()}) for row in range(len(given))]
     return Transactions(
-        {role: np.array([one[place] for one in rows], word(leaving[role])) for place, role in enumerate(roles)}
+        {
+            port.role: np.array([one[place] for one in rows], word(port))
+            for place, port in enumerate(data_ports(rules.ports, "output"))
+        }
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..subject.subject import Function, Subject
-from .candidates import Candidate, Rules, candidates, ranked, to_nearest
+from .candidates import Candidate, Rules, ranked, to_nearest
 from .outcome import NEAREST, Identification, Verdict, is_departure, named
 from .told_apart import told_apart
 from .trial import Trial
@@ -67,7 +67,7 @@ def identify(
     say("calling it with hard blocks")
     hard, normal = trial.converted(rules)
     say("trying rules")
-    order = sorted(ranked(candidates(rules, trial.inputs), trial.converted, trial.judge), key=_distance)
+    order = sorted(ranked(trial.candidates, trial.converted, trial.judge), key=_distance)
     known: dict[str, Any] = {"rules": rules, "blocks": len(hard.given) + len(normal.given), "normal": len(normal.given)}
     matches = [one for one in order if not one.blocks]
     if matches:
@@ -88,7 +88,7 @@ def identify(
         if not expected or any(one.numerics == rules for one in matches):
             return Identification(**known)
     say("looking for the smallest block")
-    asked = next((one for one in candidates(rules, trial.inputs) if one.numerics == rules), order[0])
+    asked = next((one for one in trial.candidates if one.numerics == rules), order[0])
     base = trial.counted(asked if expected else compared_with(trial, order))
     departures, known["remarks"] = departures_from(trial, base)
     known |= {"departures": departures, "causes": {one.text: one.blocks for one in departures}}

@@ -37,7 +37,7 @@ def named_causes(rules: Rules, normal: Converted, hard: Converted) -> list[Named
     wrong = _wrong(*every)
     for count, named in sorted(counted, key=lambda one: -one[0]):
         left = wrong[named.role]
-        explained = named.explains(rules, *every) & left
+        explained = named.explains(*every) & left
         others = int(left.sum()) - int(explained.sum())
         is_alone = named.role is not Role.SCALE and others <= ALONE * left.size
         if count and explained.any() and (others <= explained.sum() or is_alone):
@@ -59,9 +59,8 @@ def _known(rules: Rules, blocks: Converted) -> tuple[Converted, Transactions]:
 
 
 def _joined(parts: list[tuple[Converted, Transactions]]) -> tuple[Converted, Transactions]:
-    sides = zip(*((blocks.given, blocks.made, expected) for blocks, expected in parts))
-    given, made, right = (Transactions.joined(side) for side in sides)
-    return Converted(given, made), right
+    blocks, expected = zip(*parts)
+    return Converted.joined(blocks), Transactions.joined(expected)
 
 
 def _chosen(rules: Rules, blocks: Converted) -> Converted:

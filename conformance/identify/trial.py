@@ -14,7 +14,7 @@ from ...sim.transactions import Transactions
 from ...spec import Encode, Nvfp4Encode, Role
 from .. import tensors
 from ..subject.subject import Function, SubjectError
-from .candidates import Candidate, Converted, Judged, Rules, candidates, judged
+from .candidates import Candidate, Converted, Judged, Rules, candidates, inputs_of_software, judged
 from .character import character, depends_on_others, is_random
 from .distribution import judged_by_distribution
 from .named_causes import named_causes
@@ -52,13 +52,6 @@ class Trial:
     def remarks(self) -> tuple[str, ...]:
         """Remarks that hold whatever rules it follows."""
         return tuple(filter(None, [self.raises, self.convert.remark]))
-
-    @property
-    def inputs(self) -> set[Role]:
-        """Inputs that rules may have: software finds the constants of a tensor itself."""
-        own = {port.role for port in self.rules.ports if port.direction == "input"}
-        constants = {Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT, Role.TENSOR_AMAX}
-        return own | constants if self.is_of_tensors else own
 
     @cached_property
     def hard(self) -> Converted:
@@ -144,10 +137,15 @@ class Trial:
             return Identification(verdict=Verdict.DIFFERS, sentence=sentence, remarks=self._straddles(), **known)
         return None
 
+    @cached_property
+    def candidates(self) -> list[Candidate]:
+        """The rules that it may follow."""
+        return candidates(self.rules, inputs_of_software(self.rules))
+
     @property
     def profiles(self) -> list[Candidate]:
         """The candidates that are profiles."""
-        return [one for one in candidates(self.rules, self.inputs) if not is_departure(one)]
+        return [one for one in self.candidates if not is_departure(one)]
 
     def few(self, rules: Rules) -> Converted:
         """Some blocks of N(0,1), as inputs and results of some rules."""
@@ -160,8 +158,7 @@ class Trial:
 
     def seen(self, rules: Rules, blocks: Converted) -> Converted:
         """Blocks as inputs and results of some rules: with the constants that these give to a tensor."""
-        given = tensors.with_constants(rules, blocks.given) if isinstance(rules, Nvfp4Encode) else blocks.given
-        return Converted(given, blocks.made)
+        return Converted(tensors.seen(rules, blocks.given), blocks.made)
 
     def fits(self, rules: Rules, blocks: Converted) -> bool:
         """Whether no result differs from some rules."""

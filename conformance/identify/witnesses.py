@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from ...sim.operations import golden, of
-from ...sim.transactions import Transactions
 from ...spec import Encode, Role
 from .candidates import Candidate, Converted, Rules
 from .departures import Causes, Departure, unexplained
@@ -51,8 +50,7 @@ def departures_from(trial: Trial, base: Candidate) -> tuple[tuple[Departure, ...
 
 def _remarks(trial: Trial, rules: Rules, normal: Converted, hard: Converted) -> tuple[str, ...]:
     """Sentences about all differences."""
-    parts = ((normal.given, hard.given), (normal.made, hard.made))
-    every = Converted(*map(Transactions.joined, parts))
+    every = Converted.joined([normal, hard])
     if isinstance(rules, Encode) and Role.NUMBERS in normal.made.arrays:
         return remarks_on_numbers(rules, normal, every)
     know = of(rules)

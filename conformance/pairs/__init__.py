@@ -1,1 +1,1 @@
-"""Two files, one of numbers and one of what was stored for them: which rules made the second from the first."""
+"""A file of numbers and a quantized file: the rules that made the second from the first."""

@@ -12,7 +12,7 @@ from ...spec import Role
 from ..identify.candidates import Converted
 from ..identify.named_causes import named_causes
 from ..identify.suspicions import suspicions
-from .files import SAMPLE, Files, Tried, joined
+from .files import SAMPLE, Files, Tried
 
 SHOWN = 3
 """Wrong tensor scales that are shown."""
@@ -66,7 +66,7 @@ def departures(files: Files, base: Tried) -> Departures:
         causes["the scale of the tensor"] = len(wrong_scales)
     remarks = [know.only([know.causes[number] for number in sorted(numbers)])]
     if examples:  # with blocks that are right, as a named cause must hold for all blocks
-        every = joined([*examples, files.sampled(base)])
+        every = Converted.joined([*examples, files.sampled(base)])
         tensor, blocks, _ = files.sample[0]
         in_order = files.converted(base, (tensor, blocks, slice(SAMPLE)))
         remarks += [cause.text for cause in named_causes(rules, in_order, every)]

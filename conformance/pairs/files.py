@@ -10,7 +10,7 @@ import numpy as np
 from ...models.arrays.source import DTYPES, widen
 from ...sim.transactions import Transactions
 from ...spec import Encode, FloatFormat, Nvfp4Encode, Role
-from ..identify.candidates import Candidate, Converted, candidates, judged
+from ..identify.candidates import Candidate, Converted, candidates, inputs_of_software, judged
 from ..identify.character import character
 from ..identify.outcome import NEAREST, is_departure
 from .tensor import Blocks, Tensor
@@ -57,8 +57,7 @@ class Files:
 
     def candidates(self) -> list[Candidate]:
         """Rules that may have made the file. They may take constants of a tensor."""
-        tensor = {Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT, Role.TENSOR_AMAX} if self.is_of_tensors else set()
-        return candidates(self.rules, {Role.NUMBERS} | tensor)
+        return candidates(self.rules, inputs_of_software(self.rules))
 
     def ranked(self) -> list[Tried]:
         """The nearest candidates with the number of all blocks that differ, the nearest first."""
@@ -111,7 +110,7 @@ class Files:
 
     def sampled(self, one: Tried) -> Converted:
         """The blocks on which all candidates are tried."""
-        return joined([self.converted(one, part) for part in self.sample])
+        return Converted.joined(self.converted(one, part) for part in self.sample)
 
     def wrong_scales(self, one: Tried) -> list[str]:
         """Tensor scales that a candidate does not give, each in words."""
@@ -124,12 +123,6 @@ class Files:
             return None
         text = character(self.rules, every)
         return None if text is None else text.replace("returns", "has", 1)
-
-
-def joined(parts: Sequence[Converted]) -> Converted:
-    """The blocks of all parts."""
-    given, made = (Transactions.joined(sides) for sides in zip(*((one.given, one.made) for one in parts)))
-    return Converted(given, made)
 
 
 def _as_source(patterns: np.ndarray, source: FloatFormat, wanted: FloatFormat) -> np.ndarray:

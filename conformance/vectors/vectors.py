@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -13,10 +13,10 @@ from ...models.arrays.codes import code_values
 from ...models.arrays.source import narrow
 from ...sim.encode.simulation import EncodeSimulation
 from ...sim.nvfp4.encode import Nvfp4EncodeSimulation
-from ...sim.operations import drawn, golden, of
+from ...sim.operations import drawn, element_role, golden, of
 from ...sim.simulation import EncoderSimulation
 from ...sim.transactions import Transactions, data_ports, word
-from ...spec import E8M0, Cast, Decode, Encode, FloatFormat, Nvfp4Decode, Nvfp4Encode, Port, Role
+from ...spec import E8M0, Cast, Decode, Encode, FloatFormat, Nvfp4Decode, Nvfp4Encode, Operation, Port, Role
 from .. import tensors
 from ..identify.exact_results import exact_results
 
@@ -71,7 +71,7 @@ SHORT = 16
 class VectorSet:
     """Inputs of an operation with the results expected."""
 
-    rules: Any
+    rules: Operation
     """The operation."""
     size: str
     seed: int
@@ -115,7 +115,7 @@ CONSTANTS = (Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT, Role.TENSOR_AMAX, Role.
 """Roles of words that belong to a tensor, not to a block."""
 
 
-def made(rules: Any, weights: np.ndarray, *, size: str = "small", seed: int = 0) -> VectorSet:
+def made(rules: Operation, weights: np.ndarray, *, size: str = "small", seed: int = 0) -> VectorSet:
     """The set of an operation.
 
     Parameters
@@ -138,7 +138,7 @@ def made(rules: Any, weights: np.ndarray, *, size: str = "small", seed: int = 0)
     return MADE[rules.name](rules, numbers, size, seed)
 
 
-def _blocks(rules: Any, weights: np.ndarray, size: str, seed: int) -> VectorSet:
+def _blocks(rules: Operation, weights: np.ndarray, size: str, seed: int) -> VectorSet:
     """A set of blocks that do not depend on one another."""
     parts = list(_pool(rules, weights, size, seed))
     given = drawn(rules, Transactions.joined(blocks for _, blocks in parts), seed)
@@ -189,7 +189,7 @@ def _few_tensors(blocks: Transactions, length: int, most: int) -> Transactions:
     return blocks.rows((chosen[:, None] * length + np.arange(length)).reshape(-1))
 
 
-MADE = {
+MADE: dict[str, Callable[..., VectorSet]] = {
     "encode": _blocks,
     "decode": _blocks,
     "cast": _blocks,
@@ -203,7 +203,7 @@ def _number(category: Category) -> int:
     return list(Category).index(category)
 
 
-def _pool(rules: Any, weights: np.ndarray, size: str, seed: int) -> Iterator[tuple[Category, Transactions]]:
+def _pool(rules: Operation, weights: np.ndarray, size: str, seed: int) -> Iterator[tuple[Category, Transactions]]:
     """All blocks from which a set is chosen, by their origin."""
     know = of(rules)
     for kind, category in OF_KIND.items():
@@ -221,13 +221,13 @@ def _positive(blocks: Transactions) -> Transactions:
     return blocks if words is None else blocks.with_arrays({Role.TENSOR_SCALE: words & np.uint32(0x7FFFFFFF)})
 
 
-def _of_weights(rules: Any, weights: np.ndarray, most: int) -> Transactions:
+def _of_weights(rules: Operation, weights: np.ndarray, most: int) -> Transactions:
     """Blocks from all parts of the weights, or their codes for a decoder."""
     lanes = rules.block_size
     count = min(most, len(weights) // lanes)
     rows = np.linspace(0, len(weights) // lanes - 1, count).astype(int)
     blocks = weights[: len(weights) // lanes * lanes].reshape(-1, lanes)[rows]
-    entering = next(port for port in data_ports(rules.ports, "input") if port.role is not Role.RANDOM)
+    entering = rules.ports[0]
     if isinstance(rules, Decode):
         return _left(EncodeSimulation(Encode(block=rules.block)), blocks, rules)
     if isinstance(rules, Nvfp4Decode):
@@ -238,18 +238,21 @@ def _of_weights(rules: Any, weights: np.ndarray, most: int) -> Transactions:
     if isinstance(rules, Cast) and rules.is_back:
         codes = (np.ascontiguousarray(blocks).view(np.uint32) >> 8) % np.uint32(1 << entering.bits)
         return Transactions({entering.role: codes.astype(word(entering))})
+    assert isinstance(rules, Encode | Nvfp4Encode | Cast)
     patterns = narrow(np.ascontiguousarray(blocks).view(np.uint32), rules.source)
     return Transactions({entering.role: np.ascontiguousarray(patterns).view(word(entering))})
 
 
-def _left(encoder: EncoderSimulation[Any], blocks: np.ndarray, rules: Any) -> Transactions:
+def _left(encoder: EncoderSimulation[Any], blocks: np.ndarray, rules: Operation) -> Transactions:
     """Scales and codes of blocks, as inputs of a decoder."""
     found = encoder.golden(encoder.of_tensor(np.ascontiguousarray(blocks).view(np.uint32)))
     words = {port.role: word(port) for port in rules.ports if port.role in found.arrays}
     return Transactions({role: found[role].astype(dtype) for role, dtype in words.items()})
 
 
-def _chosen(rules: Any, given: Transactions, quick: Transactions, categories: np.ndarray, seed: int) -> np.ndarray:
+def _chosen(
+    rules: Operation, given: Transactions, quick: Transactions, categories: np.ndarray, seed: int
+) -> np.ndarray:
     """The rows of a small set: for each scale and each code the first block that has it, and some random blocks of each
     category.
     """
@@ -265,7 +268,7 @@ def _chosen(rules: Any, given: Transactions, quick: Transactions, categories: np
     return np.array(sorted(rows))
 
 
-def _categories(rules: Any, given: Transactions, left: Transactions, origins: np.ndarray) -> np.ndarray:
+def _categories(rules: Operation, given: Transactions, left: Transactions, origins: np.ndarray) -> np.ndarray:
     """(n,) the category of each block."""
     found = origins.copy()
     for category, is_of in (
@@ -280,7 +283,9 @@ def _categories(rules: Any, given: Transactions, left: Transactions, origins: np
     return found
 
 
-def _any(rules: Any, given: Transactions, left: Transactions, holds: Any) -> np.ndarray:
+def _any(
+    rules: Operation, given: Transactions, left: Transactions, holds: Callable[[np.ndarray, FloatFormat], np.ndarray]
+) -> np.ndarray:
     """(n,) whether something holds for an input or a result of a block; it gets words with their format."""
     found = np.zeros(len(given), bool)
     for way, side in (("input", given), ("output", left)):
@@ -305,7 +310,7 @@ def _is_subnormal(words: np.ndarray, format: FloatFormat) -> np.ndarray:
     return (magnitudes > 0) & (magnitudes >> format.man_bits == 0)
 
 
-def _ties(rules: Any, given: Transactions, left: Transactions) -> np.ndarray:
+def _ties(rules: Operation, given: Transactions, left: Transactions) -> np.ndarray:
     """(n,) whether a number of a block is halfway between two neighbouring values of the result. For NVFP4, which
     rounds numbers twice, always False.
     """
@@ -314,8 +319,7 @@ def _ties(rules: Any, given: Transactions, left: Transactions) -> np.ndarray:
         element, numbers = rules.block.element, _values(rules.source, given[Role.NUMBERS])
         exponents = left[Role.SCALE].astype(int) - E8M0.bias
     elif isinstance(rules, Cast) and not rules.is_back and rules.destination.bits <= 10:
-        port = next(port for port in data_ports(rules.ports, "input") if port.role is not Role.RANDOM)
-        element, numbers = rules.destination, _values(rules.source, given[port.role])
+        element, numbers = rules.destination, _values(rules.source, given[element_role(rules)])
         exponents = np.zeros((len(given), 1), int)
     else:
         return none

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ...hdl.config.command import command_line
 from ...host.cache import refreshed
 from ...models.arrays.arguments import require_whole
 from ...models.arrays.source import DTYPES, narrow, widen
-from ...spec import Operation
+from ...spec import Encode, Nvfp4Encode, Operation
 from .. import stimuli as make
 from ..encode.simulation import blocks_of
 from ..operations import drawn, golden, of
@@ -126,13 +126,13 @@ def verify(
         else "",
     )
     given = None if tensors is None else list(tensors)  # they are read once for each mode
-    for number, rules in enumerate(config.modes):
+    for number, simulation in enumerate(simulations):
         chosen: Stimuli
         if given is None:
-            chosen = simulations[number].stimuli(stimuli, -(-blocks // len(config.modes)), seed)
+            chosen = simulation.stimuli(stimuli, -(-blocks // len(config.modes)), seed)
         else:
             encoder = encoders[number]
-            chosen = ((name, [encoder.of_tensor(_as_patterns(name, array, rules))]) for name, array in given)
+            chosen = ((name, [encoder.of_tensor(_as_patterns(name, array, encoder.rules))]) for name, array in given)
         for name, parts in chosen:
             for _ in _comparisons(board, number, name, parts, design, seed):
                 if progress:
@@ -209,7 +209,7 @@ def _compare(board: Scoreboard, name: str, rules: Operation, entering: Transacti
         board.refuse(name, len(entering), str(fault))
 
 
-def _as_patterns(name: str, array: np.ndarray, numerics: Any) -> np.ndarray:
+def _as_patterns(name: str, array: np.ndarray, numerics: Encode | Nvfp4Encode) -> np.ndarray:
     """Source patterns of blocks: patterns themselves, or float32 numbers, which the source must hold exactly."""
     source = DTYPES[numerics.source.name]
     pattern = np.dtype(f"u{source.itemsize}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias, Unpack, overload
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, Unpack, overload
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -36,8 +36,21 @@ from .driver import Driver, build
 from .handshake import StalledDriver
 from .table_driver import TableDriver
 
+Op = TypeVar("Op", bound=Operation)
 
-class Verilated:
+
+class _Design(Generic[Op]):
+    """A Verilated design of an operation, whose rules it follows."""
+
+    def __init__(self, driver: Driver, numerics: Op) -> None:
+        self.driver, self.numerics = driver, numerics
+
+    def _require(self, rules: Op) -> None:
+        if rules != self.numerics:
+            raise ValueError("a Verilated design follows only the rules that it was built for")
+
+
+class Verilated(_Design[Encode]):
     """A Verilated converter. Call it like `models.quantize`, on arrays of the same kinds; it returns the same.
 
     Bit patterns reach the design untouched, also NaN payloads and subnormals; shorter numbers than the source are
@@ -46,7 +59,8 @@ class Verilated:
     """
 
     def __init__(self, driver: Driver, modes: tuple[Encode, ...], number: int = 0) -> None:
-        self.modes, self.number, self.numerics, self.driver = modes, number, modes[number], driver
+        super().__init__(driver, modes[number])
+        self.modes, self.number = modes, number
 
     def mode(self, number: int) -> Verilated:
         """The design in another mode."""
@@ -68,8 +82,7 @@ class Verilated:
         random: np.ndarray | None = None,
     ) -> None:
         """Convert whole blocks into given arrays, as `models.quantize_blocks` does."""
-        if numerics != self.numerics:
-            raise ValueError("a Verilated design converts under the numerics that it was built for only")
+        self._require(numerics)
         check_blocks(blocks, numerics, scales, codes, random)
         if blocks.dtype != DTYPES[numerics.source.name]:
             blocks = widen(blocks, np.empty(blocks.shape, np.uint32))
@@ -79,14 +92,11 @@ class Verilated:
         scales[:], codes[:] = made[Role.SCALE][:, 0], made[Role.CODES]
 
 
-class VerilatedDecoder:
+class VerilatedDecoder(_Design[Decode]):
     """A Verilated decoder. Call it like `models.dequantize`, without rules; it returns the same.
 
     A design with registers gets gaps on both sides, as in `Verilated`.
     """
-
-    def __init__(self, driver: Driver, numerics: Decode) -> None:
-        self.driver, self.numerics = driver, numerics
 
     def __call__(self, q: BlockArray, *, random: Random = None) -> np.ndarray:
         return decoded(q, self.numerics, self.decode_blocks, random=random)
@@ -95,22 +105,18 @@ class VerilatedDecoder:
         self, scales: np.ndarray, codes: np.ndarray, rules: Decode, y: np.ndarray, random: np.ndarray | None = None
     ) -> None:
         """Decode whole blocks into a given array, as `models.fast.decode.decode_blocks` does."""
-        if rules != self.numerics:
-            raise ValueError("a Verilated decoder decodes under the rules that it was built for only")
+        self._require(rules)
         drawn = {} if random is None else {Role.RANDOM: random}
         made = self.driver(Transactions({Role.CODES: codes, Role.SCALE: scales[:, None], **drawn}))
         y.view(f"u{y.itemsize}")[:] = made[Role.NUMBERS]
 
 
-class VerilatedCast:
+class VerilatedCast(_Design[Cast]):
     """A Verilated cast. Call it like `models.fast.cast`, or like `models.uncast` if it is a way back, without rules; it
     returns the same, for an array of any shape. The last word is completed with zeros.
 
     A design with registers gets gaps on both sides, as in `Verilated`.
     """
-
-    def __init__(self, driver: Driver, numerics: Cast) -> None:
-        self.driver, self.numerics = driver, numerics
 
     def __call__(self, x: Any, *, random: Random = None) -> np.ndarray:
         convert = uncast_array if self.numerics.is_back else cast_array
@@ -120,8 +126,7 @@ class VerilatedCast:
         self, patterns: np.ndarray, rules: Cast, results: np.ndarray, random: np.ndarray | None = None
     ) -> None:
         """Cast bit patterns into a given array, as `models.fast.cast.cast_patterns` does."""
-        if rules != self.numerics:
-            raise ValueError("a Verilated cast follows the rules that it was built for only")
+        self._require(rules)
         enters, leaves = (data_ports(rules.ports, side) for side in ("input", "output"))
         given = [patterns, *([] if random is None else [random])]
         words = {port.role: _in_words(array, rules.lanes) for port, array in zip(enters, given, strict=True)}
@@ -129,14 +134,11 @@ class VerilatedCast:
         results.reshape(-1)[:] = made.reshape(-1)[: results.size]
 
 
-class VerilatedNvfp4:
+class VerilatedNvfp4(_Design[Nvfp4Encode]):
     """A Verilated NVFP4 encoder. Call it like `models.quantize_nvfp4`, without rules; it returns the same.
 
     A design with registers gets gaps on both sides, as in `Verilated`.
     """
-
-    def __init__(self, driver: Driver, numerics: Nvfp4Encode) -> None:
-        self.driver, self.numerics = driver, numerics
 
     def __call__(
         self,
@@ -171,8 +173,7 @@ class VerilatedNvfp4:
         random: np.ndarray | None = None,
     ) -> None:
         """Encode whole blocks into given arrays, as `models.fast.nvfp4_encode.encode_blocks` does."""
-        if numerics != self.numerics:
-            raise ValueError("a Verilated encoder encodes under the rules that it was built for only")
+        self._require(numerics)
         if blocks.dtype != DTYPES[numerics.source.name]:
             blocks = widen(blocks, np.empty(blocks.shape, np.uint32))
         every = {Role.SCALE_CONSTANT: constants.k, Role.ELEMENT_CONSTANT: constants.d, Role.TENSOR_AMAX: constants.a}
@@ -184,14 +185,11 @@ class VerilatedNvfp4:
         scales[:], codes[:] = made[Role.SCALE][:, 0], made[Role.CODES]
 
 
-class VerilatedNvfp4Decoder:
+class VerilatedNvfp4Decoder(_Design[Nvfp4Decode]):
     """A Verilated NVFP4 decoder. Call it like `models.dequantize`, without rules; it returns the same.
 
     A design with registers gets gaps on both sides, as in `Verilated`.
     """
-
-    def __init__(self, driver: Driver, numerics: Nvfp4Decode) -> None:
-        self.driver, self.numerics = driver, numerics
 
     def __call__(self, q: BlockArray) -> np.ndarray:
         return nvfp4_decoded(q, self.numerics, self.decode_blocks)
@@ -200,22 +198,18 @@ class VerilatedNvfp4Decoder:
         self, scales: np.ndarray, codes: np.ndarray, rules: Nvfp4Decode, tensor_scale: np.ndarray, y: np.ndarray
     ) -> None:
         """Decode whole blocks into a given array, as `models.fast.nvfp4_decode.decode_blocks` does."""
-        if rules != self.numerics:
-            raise ValueError("a Verilated decoder decodes under the rules that it was built for only")
+        self._require(rules)
         given = {Role.CODES: codes, Role.SCALE: scales[:, None]}
         if any(port.role is Role.TENSOR_SCALE for port in rules.ports):
             given[Role.TENSOR_SCALE] = np.broadcast_to(tensor_scale, len(codes)).view(np.uint32)[:, None]
         y.view(f"u{y.itemsize}")[:] = self.driver(Transactions(given))[Role.NUMBERS]
 
 
-class VerilatedHadamard:
+class VerilatedHadamard(_Design[Hadamard]):
     """A Verilated Hadamard transform. Call it like `models.rotate`, without rules; it returns the same.
 
     A design with registers gets gaps on both sides, as in `Verilated`.
     """
-
-    def __init__(self, driver: Driver, numerics: Hadamard) -> None:
-        self.driver, self.numerics = driver, numerics
 
     def __call__(self, x: object) -> np.ndarray:
         return rotated_array(x, self.numerics.size, self.rotate_blocks)

@@ -14,11 +14,11 @@ MANY = 1024
 """The most boundaries of a binade of which all are tried."""
 
 
-def boundary_blocks(numerics: Encode, anchors: list[int] | None = None) -> np.ndarray:
+def boundary_blocks(numerics: Encode) -> np.ndarray:
     """Neighbours of every rounding boundary, under maxima at the bottom, middle and top of the range."""
     f, fractions = Source(numerics), boundary_fractions(numerics)
     blocks = []
-    for anchor in _anchors(numerics) if anchors is None else anchors:
+    for anchor in _anchors(numerics):
         for position, maximum_fraction in enumerate(scale_fractions(numerics)):
             exponents = list(range(max(anchor - depth(numerics), 0), anchor + 1))
             if position:  # the first round tries all elements, which do not depend on the maximum

@@ -11,13 +11,18 @@ from ...spec import Encode, NumberFormat, ScaleRule
 from .boundary import scale_fractions, with_maximum
 from .source import Source, depth
 
+ROUNDS = 6
+"""Blocks for each exponent of a contested maximum."""
+SINGLE_BITS = 1024
+"""Blocks with ties and single bits below them."""
 
-def _contested(numerics: Encode, rounds: int = 6) -> np.ndarray:
+
+def _contested(numerics: Encode) -> np.ndarray:
     """A maximum of every exponent, in every lane in turn. The other exponents are smaller by one of its bits, or equal
     with smaller fractions, so each bit of each comparison between two elements decides.
     """
     f, rng, size = Source(numerics), np.random.default_rng(0), numerics.block_size
-    exponents = np.tile(np.arange(1, f.special), rounds)[:, None]
+    exponents = np.tile(np.arange(1, f.special), ROUNDS)[:, None]
     bit = 1 << rng.integers(0, f.source.exp_bits, (len(exponents), size))
     others = np.where(exponents & bit, exponents ^ bit, 0)
     equal = np.arange(len(exponents))[:, None] >= 4 * (f.special - 1)
@@ -28,12 +33,13 @@ def _contested(numerics: Encode, rounds: int = 6) -> np.ndarray:
     return (chosen << f.source.man_bits | fractions | signs).astype(f.dtype)
 
 
-def _single_bits(numerics: Encode, blocks: int = 1024) -> np.ndarray:
+def _single_bits(numerics: Encode) -> np.ndarray:
     """Ties, and ties with one more bit set below, in every lane. So each bit below the guard bit decides alone,
     wherever the guard bit is.
     """
     f, rng, element = Source(numerics), np.random.default_rng(1), numerics.block.element
-    shape, man_bits, kept = (blocks, numerics.block_size), f.source.man_bits, element.fraction_bits
+    blocks, man_bits, kept = SINGLE_BITS, f.source.man_bits, element.fraction_bits
+    shape = blocks, numerics.block_size
     bottom = rng.integers(0, 2, (blocks, 1)) == 0  # small, often subnormal, numbers under the smallest scales
     anchor = np.where(
         bottom,
