@@ -41,8 +41,8 @@ table: $(READY)
 
 # Prints ratios against a baseline measured in the same run.
 bench: $(READY)
-	$(BIN)/python bench/quantize.py
-	$(BIN)/python bench/verilated.py
+	$(BIN)/python bench/speed.py --only quantize --print
+	$(BIN)/python bench/speed.py --only verilated --print
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("mxcast: Python >= 3.11 is needed, not %d.%d" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
@@ -55,7 +55,7 @@ $(READY): pyproject.toml
 
 # Measures what README.md and docs/results.md quote, and writes their tables.
 results: $(READY)
-	$(BIN)/python bench/results.py
+	$(BIN)/python bench/speed.py
 
 # The same for what converters cost beside others, place and route included: hours, if nothing is on record.
 qor: $(READY)

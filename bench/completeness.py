@@ -15,7 +15,7 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-from pages import filled, table
+from parts.pages import filled, table
 
 from mxcast.sim.check.families import FAMILIES
 from mxcast.sim.run.array import compare_all

@@ -15,8 +15,8 @@ import json
 import sys
 from pathlib import Path
 
-from facts import FACTS, checked
-from pages import filled, table
+from parts.facts import FACTS, checked
+from parts.pages import filled, table
 
 import mxcast
 from mxcast.conformance.adapters import ADAPTERS, Adapter

@@ -4,6 +4,7 @@ documents.
     python bench/exploration.py                    what is not on record for the Verilog and the tools of today; hours,
                                                    if nothing is
     python bench/exploration.py --only rules-xcu   one of the files
+    python bench/exploration.py --nvfp4-accuracy   errors of encoders to NVFP4, a minute
     python bench/exploration.py --minutes 30       stop after that time, with what there is
     python bench/exploration.py --render           only write the files and documents, from what is on record
     python bench/exploration.py --again 20         make 20 points of the files again, drawn at random and with nothing
@@ -23,8 +24,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import goals
-from pages import filled, table
+from parts import goals, nvfp4_accuracy
+from parts.pages import filled, table
 
 from mxcast.explore import Exploration, Sweep, chosen_sweep, exploration, jobs
 from mxcast.explore.ablation import CLAUSES, Entry, ablation
@@ -96,7 +97,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--render", action="store_true")
     parser.add_argument("--again", type=int, metavar="COUNT")
     parser.add_argument("--seed", type=int, default=1, help="of the points that --again draws")
+    parser.add_argument("--nvfp4-accuracy", action="store_true")
     options = parser.parse_args(arguments)
+    if options.nvfp4_accuracy:
+        nvfp4_accuracy.keep()
+        options.render = True
     if options.again:
         sys.exit(again(options.again, options.seed, options.jobs, options.only))
 
@@ -175,7 +180,9 @@ def rendered(page: str) -> str:
     tables = {"ablation": _ablations(), "ablation: short": _short(), "goals": _goals(), "goals: decoders": _decoders()}
     names = ("placed decoders", "placed casts", "placed nvfp4")
     placed = {name: _placed(rows(name.replace(" ", "_"))) for name in names}
-    return filled(page, tables | placed | {"nvfp4 orders": _orders(rows("nvfp4"))})
+    losses = nvfp4_accuracy.markdown(json.loads(nvfp4_accuracy.KEPT.read_text()))
+    nvfp4 = {"nvfp4 orders": _orders(rows("nvfp4")), "nvfp4 accuracy": losses}
+    return filled(page, tables | placed | nvfp4)
 
 
 def _goals() -> str:

@@ -25,8 +25,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
-from layout_libraries import LIBRARIES, WITHOUT, Library
-from pages import filled, table
+from parts.layout_libraries import LIBRARIES, WITHOUT, Library
+from parts.pages import filled, table
 from safetensors.numpy import load_file, save_file
 
 from mxcast.host.files import sha256, write_whole

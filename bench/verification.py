@@ -12,11 +12,9 @@ import argparse
 import json
 from pathlib import Path
 
-import exhaustive
-import mutants
-import proofs
-from evidence import Subject, subjects, wanted
-from pages import filled, table
+from parts.checks import CHECKS, PROOFS
+from parts.evidence import Subject, subjects, wanted
+from parts.pages import filled, table
 
 from mxcast.host.files import write_whole
 
@@ -24,18 +22,9 @@ ROOT = Path(__file__).parent.parent
 RECORDS = ROOT / "records"
 PAGES = (ROOT / "docs" / "verification.md", ROOT / "README.md")
 
-CHECKS = {**proofs.CHECKS, **mutants.CHECKS, **exhaustive.CHECKS}
 FILES = tuple(dict.fromkeys(check.kept for check in CHECKS.values()))
 LABELS = ("operation", "target", "profile", "format")
-COLUMNS = (
-    *LABELS,
-    *proofs.CHECKS,
-    "faults killed",
-    "by the regression",
-    "proved harmless",
-    "mistakes refuted",
-    "all inputs",
-)
+COLUMNS = (*LABELS, *PROOFS, "faults killed", "by the regression", "proved harmless", "mistakes refuted", "all inputs")
 
 
 def records(kept: str) -> list[dict]:

@@ -35,7 +35,7 @@ WITHOUT = {
     ("two_level_decode", "nvfp4_ao"): "there is no adapter: tests/models/libraries/test_nvfp4_torchao.py",
     ("two_level_decode", "nvfp4_ao_single"): "there is no adapter: tests/models/libraries/test_nvfp4_torchao.py",
     ("two_level_decode", "nvfp4_modelopt"): "there is no adapter: nvfp4_ao has the same rules",
-    ("two_level_decode", "nvfp4_compressed_tensors"): "there is no adapter: bench/nvfp4.py",
+    ("two_level_decode", "nvfp4_compressed_tensors"): "there is no adapter: bench/speed.py --only nvfp4",
 }
 """Profiles of libraries that are not called here, and why."""
 

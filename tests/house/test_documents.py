@@ -109,14 +109,14 @@ def test_paths_of_the_architecture_exist(page):
 
 
 def test_every_room_has_a_page():
-    site = loaded(ROOT / "bench" / "site.py")
+    site = loaded(ROOT / "docs" / "site.py")
     listed = "".join(site.files(page.read_text()) for page in ROOT.glob("docs/rooms/*.md"))
     assert not [room for room in ALLOWED if room not in ("data", "records") and f"`{room}/`" not in listed]
 
 
 def test_pictures_are_current():
-    """`python bench/pictures.py` draws them."""
-    pictures = loaded(ROOT / "bench" / "pictures.py")
+    """`python docs/pictures.py` draws them."""
+    pictures = loaded(ROOT / "docs" / "pictures.py")
     for name, draw in pictures.DRAWN.items():
         assert (pictures.PICTURES / f"{name}.svg").read_text() == draw(), name
 
@@ -168,7 +168,7 @@ def test_there_are_commands():
 
 def test_pages_that_are_made_have_every_verb_and_every_catalogue():
     """`make docs` makes them of the command itself."""
-    site = loaded(ROOT / "bench" / "site.py")
+    site = loaded(ROOT / "docs" / "site.py")
     commands, catalogue = site.commands(), site.catalogue()
     for verb, command in built().commands.items():
         part = commands.split(f"\n## {verb}\n")[1].split("\n## ")[0]

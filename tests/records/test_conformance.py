@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from facts import FACTS, checked
+from parts.facts import FACTS, checked
 
 import conformance
 from mxcast.conformance.adapters import ADAPTERS

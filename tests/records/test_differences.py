@@ -10,7 +10,7 @@ import pytest
 from ..configurations import share
 
 ROOT = Path(__file__).resolve().parents[2]
-spec = importlib.util.spec_from_file_location("matrix", ROOT / "bench" / "matrix.py")
+spec = importlib.util.spec_from_file_location("differences", ROOT / "bench" / "differences.py")
 matrix = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(matrix)
 

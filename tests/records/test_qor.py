@@ -7,10 +7,9 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-import limits
 import pytest
 import qor
-import qor_tables
+from parts import limits, qor_tables
 
 from mxcast.explore import jobs
 from mxcast.synth import TARGETS

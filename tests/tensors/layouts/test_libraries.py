@@ -1,5 +1,5 @@
-"""Files in the layout of a library are read by it, and what it writes is read here: bench/layout_libraries.py says by
-what. `make test-oracles` installs the libraries that a checkout has as the extra `oracles`.
+"""Each library reads our files in its layout, and we read the files that it writes (bench/parts/layout_libraries.py).
+`make test-oracles` installs the libraries of the extra `oracles`.
 """
 
 from importlib.metadata import PackageNotFoundError, version

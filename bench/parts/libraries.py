@@ -6,12 +6,12 @@ A baseline is made for an array. It takes no argument and returns codes and scal
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 
 import ml_dtypes
 import numpy as np
 
-from mxcast.spec import BlockFormat, Kind
+from mxcast.conformance.adapters import ADAPTERS
+from mxcast.spec import BlockFormat, Kind, numerics
 
 Baseline = Callable[[], tuple[np.ndarray, ...]]
 
@@ -33,17 +33,6 @@ TORCHAO_ROWS = 16 * ROWS
 def baselines(x: np.ndarray, block: BlockFormat) -> dict[str, Baseline]:
     """Everything installed that converts (n, 32) finite float32 numbers into this format under OCP's rules, by name."""
     return {"ml_dtypes": _ml_dtypes(x, block), **_torchao(x, block), **_microxcaling(x, block)}
-
-
-def versions() -> dict[str, str]:
-    """Versions of those that are installed."""
-    found = {}
-    for name in ("numpy", "ml_dtypes", "torch", "torchao", "mx"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            pass
-    return found
 
 
 def _ml_dtypes(x: np.ndarray, block: BlockFormat) -> Baseline:
@@ -102,11 +91,7 @@ def _torchao(x: np.ndarray, block: BlockFormat) -> dict[str, Baseline]:
 
 def _microxcaling(x: np.ndarray, block: BlockFormat) -> dict[str, Baseline]:
     try:
-        import torch
-        from mx.mx_ops import _quantize_mx
-    except ImportError:
+        convert = ADAPTERS["microxcaling"].function(numerics(block))
+    except ValueError:  # it is not installed
         return {}
-    name = {"e2m1": "fp4_e2m1", "int8": "int8"}.get(block.element.name, f"fp{block.element.bits}_{block.element.name}")
-    tensor = torch.from_numpy(x)
-    rules = {"axes": [-1], "block_size": block.block_size, "round": "even"}
-    return {"microxcaling": lambda: (_quantize_mx(tensor, 8, name, **rules).numpy(),)}
+    return {"microxcaling": lambda: (convert(x),)}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from limits import ALL, LIMITS, Check, checks
-from pages import filled, table
-
 from mxcast.synth.baselines import BASELINES, FIGURES, MEASURED, figure
+
+from .limits import ALL, LIMITS, Check, checks
+from .pages import filled, table
 
 Row = dict[str, object]
 

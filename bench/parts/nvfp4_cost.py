@@ -1,23 +1,11 @@
-"""Measure the cost of hardware for NVFP4 in the order te: lanes, and the parts that all lanes share.
-
-python bench/nvfp4_cost.py             lanes of encoders and the parts of decoders, in a minute
-python bench/nvfp4_cost.py --shared    the shared parts of encoders too
-python bench/nvfp4_cost.py --whole     these and whole blocks of 16, in ten minutes
-python bench/nvfp4_cost.py --render    only writes the table
-
-It writes records/nvfp4_cost.json, and the table at `<!-- nvfp4 cost -->` of docs/results.md, where that has one.
-What is measured is kept in the cache.
-"""
+"""Cost of NVFP4 hardware in the order te: lanes, shared parts, and whole blocks of 16. Takes ten minutes."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-from pages import filled, table
 
 from mxcast.hdl import Nvfp4Config, Nvfp4DecoderConfig, Nvfp4Form, nvfp4_config, nvfp4_decoder_config
 from mxcast.host.files import write_whole
@@ -25,8 +13,10 @@ from mxcast.synth.synthesis import STAGES_OF, TOP, cost_of, modules_of
 from mxcast.synth.targets import TARGETS
 from mxcast.synth.yosys import yosys_version
 
-ROOT = Path(__file__).parent.parent
-KEPT, PAGE = ROOT / "records" / "nvfp4_cost.json", ROOT / "docs" / "results.md"
+from .pages import table
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "records" / "nvfp4_cost.json"
 TARGET = "xcu-nodsp"
 NUMBERS = ("bf16", "fp32")
 LANE = "lane"
@@ -72,19 +62,12 @@ def _of_product(row: dict[str, Any], rows: list[dict[str, Any]]) -> str | None:
     return f"{row['luts'] / product['luts']:.2f}x"
 
 
-def rendered(page: str, record: dict) -> str:
+def markdown(record: dict) -> str:
     rows = record["rows"]
     cells = [[*(row[name] or None for name in rows[0]), _of_product(row, rows)] for row in rows if row["luts"]]
     head = ["operation", "numbers", "form", "part", "LUTs", "LCs", "levels", "LUTs of product"]
-    return filled(page, {"nvfp4 cost": table(head, cells, texts=4) + f"\npyosys {record['yosys']}, `{TARGET}`.\n"})
+    return table(head, cells, texts=4) + f"\npyosys {record['yosys']}, `{TARGET}`.\n"
 
 
-def main(options: list[str]) -> None:
-    if "--render" not in options:
-        rows = measured("--shared" in options or "--whole" in options, "--whole" in options)
-        write_whole(KEPT, json.dumps({"yosys": yosys_version(), "rows": rows}, indent=1) + "\n")
-    PAGE.write_text(rendered(PAGE.read_text(), json.loads(KEPT.read_text())))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def keep() -> None:
+    write_whole(KEPT, json.dumps({"yosys": yosys_version(), "rows": measured(True, True)}, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/architecture.md: `python bench/pictures.py` writes docs/pictures/*.svg, light and dark.
+"""Draw the pictures of docs/architecture.md: `python docs/pictures.py` writes docs/pictures/*.svg, light and dark.
 
 Directions of imports, widths and the example block come from the code, so a picture that is out of date is noticed.
 """
@@ -117,7 +117,7 @@ def rooms() -> str:
     """Every room with code, and arrows to what it imports."""
     imports = {room: others for room, others in allowed().items() if room not in ("data", "records")}
     if set(imports) != set(ROOMS):
-        raise AssertionError(f"bench/pictures.py places {sorted(set(imports) ^ set(ROOMS))} in one table only")
+        raise AssertionError(f"docs/pictures.py places {sorted(set(imports) ^ set(ROOMS))} in one table only")
 
     def place(column: float, row: int) -> tuple[float, float]:
         return 95 + 160 * column, 10 + 92 * (6 - row)

@@ -1,7 +1,5 @@
 """Speed of the golden model's decoding to FP32 on one core, next to other libraries, measured in one run.
 
-    python bench/dequantize.py [--mib 64] [--rounds 5] [--json]
-
 All decode the same blocks of N(0, 1) under ``ocp``, twice: the whole tensor in one call, and parts of 2
 MiB of results in as many calls, each of which is dropped before the next. Codes are in the form that the library takes.
 Baselines, each compared bit for bit, under the profile of its rules, before anything is timed:
@@ -13,20 +11,19 @@ The ratio compares with the fastest of these. ``numpy_take`` is shown apart: the
 measures faster for arrays that fit the caches.
 """
 
-import argparse
-import json
-import os
-import platform
+from __future__ import annotations
+
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
-from library_decoders import LIBRARIES, patterns
-from quantize import seconds
 
 from mxcast.models import BlockArray, dequantize, quantize
 from mxcast.models.arrays.codes import code_values
 from mxcast.spec import BLOCKS, BlockFormat, numerics
+
+from .library_decoders import LIBRARIES, patterns
+from .timing import in_turn, one_core, rates, ratio, versions
 
 ASIDE = "numpy_take"
 TIMED = ("ml_dtypes", "torchao", "gguf")
@@ -71,29 +68,17 @@ def is_installed(name: str) -> bool:
         return False
 
 
-def versions() -> dict[str, str]:
-    """Versions of those that are installed."""
-    names = {package for name in TIMED if is_installed(name) for package in LIBRARIES[name].packages}
-    return {name: version(name) for name in sorted(names | {"numpy"})}
-
-
 def measure(mib: int, rounds: int) -> dict:
-    """Million elements a second of all, medians over rounds taken in turn, and the medians of the ratios."""
-    processors = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(processors)})
-    try:
-        x = np.random.default_rng(0).standard_normal((mib << 20 >> 7, 32), dtype=np.float32)
+    x = np.random.default_rng(0).standard_normal((mib << 20 >> 7, 32), dtype=np.float32)
+    with one_core():
         rows = {block.name: _row(x, block, rounds) for block in BLOCKS.values()}
-    finally:
-        os.sched_setaffinity(0, processors)
+    packages = {package for name in TIMED if is_installed(name) for package in LIBRARIES[name].packages}
     return {
         "unit": "million elements a second, one core",
         "mib": mib,
         "rounds": rounds,
         "seed": 0,
-        "python": platform.python_version(),
-        **versions(),
-        "mxcast": version("mxcast"),
+        **versions(*sorted(packages)),
         "formats": rows,
     }
 
@@ -119,38 +104,8 @@ def _each(calls: list[Decode]) -> None:
 
 
 def _timed(calls: dict[str, Decode], elements: int, rounds: int) -> dict:
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
-            times[name].append(seconds(call))
-    rate = {name: round(elements / 1e6 / float(np.median(t)), 1) for name, t in times.items()}
-    ratio = {name: round(float(np.median(np.divide(times[name], times["mxcast"]))), 2) for name in times}
-    best = max((name for name in rate if name not in ("mxcast", ASIDE)), key=rate.get)
-    others = {name: {"rate": rate[name], "ratio": ratio[name]} for name in rate if name != "mxcast"}
-    return {"mxcast": rate["mxcast"], "best": best, "ratio": ratio[best], "baselines": others}
-
-
-def table(result: dict) -> str:
-    """The figures as text."""
-    lines = [f"{'format':11} {'fed':6} {'mxcast':>8}  others (ratio)"]
-    for name, row in result["formats"].items():
-        for way in ("whole", "parts"):
-            one = row[way]
-            others = ", ".join(f"{other} {v['rate']} ({v['ratio']:.2f})" for other, v in one["baselines"].items())
-            lines.append(f"{name:11} {way:6} {one['mxcast']:8.1f}  {others}; best {one['best']} {one['ratio']:.2f}x")
-    return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--mib", type=int, default=64)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", action="store_true")
-    asked = parser.parse_args()
-    result = measure(asked.mib, asked.rounds)
-    if asked.json:
-        print(json.dumps(result, indent=2))
-    else:
-        print(f"{result['unit']}; {asked.mib} MiB of FP32 results, medians of {asked.rounds}")
-        print(", ".join(f"{name} {number}" for name, number in versions().items()))
-        print(table(result))
+    times = in_turn(calls, rounds)
+    rate = rates(times, elements)
+    best = max((name for name in rate if name not in ("mxcast", ASIDE)), key=lambda name: rate[name])
+    others = {name: {"rate": rate[name], "ratio": ratio(times, name, "mxcast")} for name in rate if name != "mxcast"}
+    return {"mxcast": rate["mxcast"], "best": best, "ratio": others[best]["ratio"], "baselines": others}

@@ -1,9 +1,11 @@
 """Compare every profile with every other in the six formats, keep the certificates as records/differences.json, and
 write docs/differences.md from them.
 
-    python bench/matrix.py              compare; about half an hour on one core
-    python bench/matrix.py --missing    compare only the pairs that are not kept, or of other rules
-    python bench/matrix.py --render     only write the page from what is kept
+    python bench/differences.py              compare; about half an hour on one core
+    python bench/differences.py --missing    compare only the pairs that are not kept, or of other rules
+    python bench/differences.py --render     only write the page from the records
+    python bench/differences.py --decoders   compare the decoders of all installed libraries, keep records/decoders.json
+    python bench/differences.py --decoders LIBRARY [FORMAT [DESTINATION]]    print the rows of one library
 
 Profiles with the same rules of a format are one row. Each profile is evaluated once per format and compared with all
 the others that have it.
@@ -17,8 +19,8 @@ from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 
-import decoders
-from pages import table
+from parts import decoders
+from parts.pages import table
 
 from mxcast.compare.encode import certificate
 from mxcast.compare.evaluation import Evaluation
@@ -153,8 +155,8 @@ def rendered(results: dict, of_decoders: dict) -> str:
     return (
         f"""# Where the profiles differ
 
-This page is written by `python bench/matrix.py` from [differences.json](../records/differences.json), which has the
-last counterexamples too; `mxcast compare A B` makes any other comparison. mxcast {results["mxcast"]}, NumPy {
+This page is written by `python bench/differences.py` from [differences.json](../records/differences.json), which also
+has the last counterexamples. `mxcast compare A B` makes any other comparison. mxcast {results["mxcast"]}, NumPy {
             results["numpy"]
         }.
 
@@ -218,8 +220,15 @@ def main() -> None:
     parser.add_argument(
         "formats", nargs="*", default=FORMATS, help="with --missing, those that are looked at; all unless given"
     )
+    parser.add_argument("--decoders", nargs="*", metavar="NAME", help="compare decoders of libraries")
     asked = parser.parse_args()
-    if not asked.render:
+    if asked.decoders:
+        for row in decoders.shown(*asked.decoders):
+            print(json.dumps(row, indent=1))
+        return
+    if asked.decoders is not None:
+        decoders.KEPT.write_text(json.dumps(decoders.measure(), indent=1) + "\n")
+    elif not asked.render:
         kept = json.loads(KEPT.read_text()) if asked.missing else EMPTY
         for results in measure(kept, asked.formats):
             KEPT.write_text(json.dumps(results, indent=1) + "\n")

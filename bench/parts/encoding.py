@@ -1,0 +1,78 @@
+"""Speed of encoding: the golden model and the libraries that do the same, on one core.
+
+Each baseline is compared bit for bit under `ocp` before it is timed. The ratio is against the fastest of them, except
+`ASIDE`, which calls torchao on parts of 2 MiB.
+"""
+
+from __future__ import annotations
+
+import os
+
+import ml_dtypes
+import numpy as np
+
+from mxcast.models import Quantized, dequantize, quantize
+from mxcast.spec import BLOCKS, BlockFormat, numerics
+
+from .libraries import ASIDE, baselines
+from .timing import in_turn, one_core, rates, ratio, versions
+
+
+def check(name: str, got: tuple[np.ndarray, ...], ours: Quantized) -> None:
+    """Stop unless codes and scales of a baseline, or its numbers, equal ours."""
+    codes = ours.codes
+    if got[0].shape[-1] * 2 == codes.shape[-1]:  # two codes to a byte, the first in the low half
+        codes = codes[:, 0::2] | codes[:, 1::2] << 4
+    expected = (codes, ours.scales[:, 0]) if len(got) == 2 else (dequantize(ours),)
+    for theirs, mine in zip(got, expected, strict=True):
+        assert np.array_equal(theirs, mine), (
+            f"{ours.numerics.block.name}: {name} differs in {np.sum(theirs != mine)} places"
+        )
+
+
+def measure(mib: int, rounds: int, profile: str = "ocp") -> dict:
+    x = np.random.default_rng(0).standard_normal((mib << 20 >> 7, 32), dtype=np.float32)
+    rows = {}
+    with one_core() as cores:
+        for block in BLOCKS.values():
+            rows[block.name] = _row(x, block, profile, rounds)
+            if len(cores) > 1:
+                os.sched_setaffinity(0, cores)
+                rows[block.name] |= _both_cores(x, block, profile, rounds)
+                os.sched_setaffinity(0, {min(cores)})
+    return {
+        "unit": "million elements a second, one core",
+        "mib": mib,
+        "rounds": rounds,
+        "profile": profile,
+        "seed": 0,
+        **versions("ml_dtypes", "torch", "torchao", "mx"),
+        "formats": rows,
+    }
+
+
+def _row(x: np.ndarray, block: BlockFormat, profile: str, rounds: int) -> dict:
+    rules, others, short = numerics(block, profile), baselines(x, block), x.astype(ml_dtypes.bfloat16)
+    if profile == "ocp":
+        ours = quantize(x, rules)
+        for name, convert in others.items():
+            check(name, convert(), ours)
+    calls = {"mxcast": lambda: quantize(x, rules), "bf16": lambda: quantize(short, rules), **others}
+    times = in_turn(calls, rounds)
+    rate = rates(times, x.size)
+    best = max((name for name in others if name != ASIDE), key=lambda name: rate[name])
+    found = {name: {"rate": rate[name], "ratio": ratio(times, name, "mxcast")} for name in others}
+    return {
+        "mxcast": rate["mxcast"],
+        "baseline": rate[best],
+        "ratio": found[best]["ratio"],
+        "best": best,
+        "baselines": found,
+        "bf16": rate["bf16"],
+    }
+
+
+def _both_cores(x: np.ndarray, block: BlockFormat, profile: str, rounds: int) -> dict:
+    rules = numerics(block, profile)
+    times = in_turn({"one": lambda: quantize(x, rules), "two": lambda: quantize(x, rules, jobs=2)}, rounds)
+    return {"jobs2": rates(times, x.size)["two"], "jobs2_ratio": ratio(times, "one", "two")}

@@ -1,0 +1,71 @@
+"""Times of functions and processes: rounds in turn, medians, one core."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+
+Times = Mapping[str, Sequence[float]]
+
+
+def in_turn(calls: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of each call in each round. Calls take turns, so that a slow moment of the machine hits all of them."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            times[name].append(time.perf_counter() - start)
+    return times
+
+
+def rates(times: Times, amount: float, digits: int = 1) -> dict[str, float]:
+    """Millions a second of ``amount`` things, by the median."""
+    return {name: round(amount / 1e6 / float(np.median(each)), digits) for name, each in times.items()}
+
+
+def ratio(times: Times, slower: str, faster: str) -> float:
+    """Median over the rounds of the time of one call divided by the time of another."""
+    return round(float(np.median(np.divide(times[slower], times[faster]))), 2)
+
+
+@contextmanager
+def one_core() -> Iterator[set[int]]:
+    """Pin this process to one core; yields all cores that it may use."""
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        yield cores
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """The machine, and versions of Python and of the packages that are installed."""
+    found = {"machine": platform.processor() or platform.machine(), "python": platform.python_version()}
+    for name in (*packages, "numpy", "mxcast"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            pass
+    return found
+
+
+def process(*command: object) -> tuple[float, int]:
+    """Seconds of a process, and its largest memory in MiB."""
+    words = [str(word) for word in command]
+    start = time.perf_counter()
+    child = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    taken = time.perf_counter() - start
+    if status:
+        sys.exit(f"{' '.join(words)} failed")
+    return taken, usage.ru_maxrss >> 10
