@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 
 import exploration as exploration_script
-import goals
 import pytest
+from parts import goals
 
 from mxcast.explore import Explored, chosen_sweep, exploration, jobs
 from mxcast.explore.tensors import standard

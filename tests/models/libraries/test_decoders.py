@@ -3,11 +3,11 @@
 import json
 from itertools import product
 
-import decoders
-import dequantize
 import numpy as np
 import pytest
-from library_decoders import LIBRARIES, version_of
+from parts import decoders
+from parts import decoding as decoding_speed
+from parts.library_decoders import LIBRARIES, version_of
 
 from mxcast.compare.decode import compare_decoders, decoded_pairs
 from mxcast.models.arrays.codes import code_values
@@ -75,7 +75,7 @@ def test_torchao_multiplies_in_fp16(format):
 
 def test_what_is_timed_gives_the_same_bits():
     """`measure` compares every decoder with ours before it times it."""
-    found = dequantize.measure(mib=1, rounds=1)["formats"]
+    found = decoding_speed.measure(mib=1, rounds=1)["formats"]
     assert len(found) == 6 and all({"numpy", "numpy_take"} <= set(row["parts"]["baselines"]) for row in found.values())
 
 

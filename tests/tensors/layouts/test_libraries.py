@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 import layouts
 import numpy as np
 import pytest
-from layout_libraries import LIBRARIES
+from parts.layout_libraries import LIBRARIES
 from safetensors.numpy import save_file
 
 from mxcast.spec import LAYOUTS
