@@ -14,9 +14,7 @@ from mxcast.compare.input_domain import InputDomain, common_domain
 from mxcast.models import quantize
 from mxcast.models.arrays.source import narrow
 from mxcast.models.exact import encode as exact
-from mxcast.spec import BF16, FP16, FP32, ScaleRule, numerics
-
-ELEMENTS = ["e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8"]
+from mxcast.spec import BF16, ELEMENTS, FP16, FP32, ScaleRule, numerics
 
 # numerics.md, B.3: the one largest magnitude of each format at which FP32 arithmetic differs from exact arithmetic
 SINGLE_DIFFERENCE = {"e5m2": 0x07E00001, "e4m3": 0x04600001, "e3m2": 0x02600001, "e2m3": 0x01700001, "e2m1": 0x01400001}

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from mxcast.explain import explain_decoder
-from mxcast.spec import DECODE_RULES, Decode, block_format, decoding
+from mxcast.spec import DECODE_RULES, ELEMENTS, Decode, block_format, decoding
 
-FORMATS = ["e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8", "e4m3_ieee", "e5m10", "int16", "e5m0"]
+FORMATS = [*ELEMENTS, "e4m3_ieee", "e5m10", "int16", "e5m0"]
 FLOATS = {"fp32": np.float32, "bf16": ml_dtypes.bfloat16, "fp16": np.float16}
 
 

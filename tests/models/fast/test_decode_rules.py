@@ -14,9 +14,9 @@ from mxcast.models.arrays.codes import code_dtype
 from mxcast.models.arrays.source import DTYPES
 from mxcast.models.exact.decode import decode_block
 from mxcast.models.fast.decode import decode_blocks
-from mxcast.spec import DECODE_RULES, DECODERS, Decode, block_format, decoding, operation_of
+from mxcast.spec import DECODE_RULES, DECODERS, ELEMENTS, Decode, block_format, decoding, operation_of
 
-FORMATS = ["e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8", "e4m3_ieee", "e5m10", "int16", "e1m1", "e5m0", "int2"]
+FORMATS = [*ELEMENTS, "e4m3_ieee", "e5m10", "int16", "e1m1", "e5m0", "int2"]
 DESTINATIONS = ["fp32", "bf16", "fp16"]
 EDGES = [0, 1, 2, 126, 127, 128, 253, 254, 255]
 
