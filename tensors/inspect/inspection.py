@@ -14,7 +14,8 @@ from ...spec.layouts.scaled import AnyLayout, ScaledLayout
 from ..checkpoint.model_folder import shards_beside
 from ..containers.containers import read
 from ..layouts.own_metadata import KEY
-from ..layouts.recognition import Reading, Recognised, incomplete_arrays, recognised, recognised_in
+from ..layouts.readings import Reading, Recognised
+from ..layouts.recognition import incomplete_arrays, recognised, recognised_in
 from ..layouts.scaled_tensor import ScaledTensor
 from ..layouts.stored_blocks import StoredBlocks
 from ..unrecognised.arrays import NOT_READ, apart, more_than_codes, scales_of, unrecognised

@@ -11,7 +11,7 @@ from ...models.fast.nvfp4_decode import FACTORS
 from ...spec import Convention
 from ...spec.catalogue import Rule
 from ...spec.layouts.catalogue import Layout
-from ..layouts.recognition import Recognised
+from ..layouts.readings import Recognised
 from ..layouts.stored_blocks import StoredBlocks
 from .tally import Tally
 

@@ -24,7 +24,8 @@ from ..containers.block_address import few
 from ..containers.containers import read
 from ..containers.contents import CONVERTED, Contents, Stored
 from ..convert.tiles import CHUNK
-from ..layouts.recognition import Recognised, recognised
+from ..layouts.readings import Recognised
+from ..layouts.recognition import recognised
 from ..layouts.stored_blocks import StoredBlocks
 
 
