@@ -62,10 +62,10 @@ LONGEST = 200
 def shown(witness: str) -> str:
     """The smallest block in a cell: without the command that explains it, whose numbers it has."""
     *lines, command = witness.split("\n") if witness else [""]
-    text = "; ".join(line.strip() for line in lines).replace("the smallest block: ", "").replace("|", "\\|")
+    text = "<br>".join(line.strip() for line in lines).replace("the smallest block: ", "").replace("|", "\\|")
     numbers = command.partition(" --values ")[2] or command.partition(" --profile ")[2].partition(" ")[2]
     found = f"{text} `{numbers}`" if numbers and len(text) + len(numbers) < LONGEST else text
-    return found if len(found) <= LONGEST else found[: LONGEST - 4].rpartition(";")[0] + " ..."
+    return found if len(found) <= LONGEST else found[: LONGEST - 4].rpartition("<br>")[0] + " ..."
 
 
 def rendered(page: str, rows: list[dict], facts: list[dict]) -> str:
@@ -82,7 +82,7 @@ def rendered(page: str, rows: list[dict], facts: list[dict]) -> str:
     lines = []
     for one in rows:
         op = "" if OPS[one["operation"]] == "encode" else f" --op {OPS[one['operation']]}"
-        causes = "; ".join([f"{text}: {count:,}" for text, count in one["causes"].items()] + one["remarks"])
+        causes = "<br>".join([f"{text}: {count:,}" for text, count in one["causes"].items()] + one["remarks"])
         lines.append(
             [
                 f"{one['library']} {one['version']}",

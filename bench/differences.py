@@ -89,7 +89,7 @@ def measure(kept: dict, formats: Sequence[str] = FORMATS) -> Iterator[dict]:
 
 
 def _kept(kept: dict, format: str, pair: tuple[str, str]) -> dict | None:
-    """The record of a pair whose rules have not changed."""
+    """The record of a pair whose rules are unchanged."""
     today = rules_of(format)
     if any(kept["rules"].get(format, {}).get(name) != today[name] for name in pair):
         return None
@@ -196,8 +196,8 @@ Each pair was compared on everything, without sampling:
 * every class of elements that a block can hold whose byte is the same on both sides: a normal number counts by sign,
   fraction and distance of its exponent field from the byte, on which alone its code depends, an FP32 subnormal number
   by pattern and byte;
-* every NaN and Inf pattern, 2^24 with signs, in six blocks each: alone, beside the smallest number, beside 1, beside
-  the largest number with a minus sign, beside Inf and -1, beside NaN and -1.
+* every NaN and Inf pattern, 2^24 with signs, in six blocks each: alone, with the smallest number, with 1, with the
+  largest number with a minus sign, with Inf and -1, with NaN and -1.
 
 Classes end with the first distance at which every element is zero on both sides: where the signs of zero differ, those
 further down differ too. `samson` takes BF16; it is compared on the BF16 numbers, and its classes are pairs of number

@@ -223,7 +223,7 @@ def _short() -> str:
         "![Scale rules and roundings: LUTs against SQNR, a panel for each format](rules.svg)\n\n"
         "Every scale rule and rounding, on real weights; the line is the Pareto front. Up and to the left is "
         "better.\n\n"
-        "Differences in LUTs, in levels and in SQNR on real weights; `ocp` but for the clause, the smallest "
+        "Differences in LUTs, in levels and in SQNR on real weights; `ocp` except for the clause, the smallest "
         "converters for AMD "
         f"UltraScale (xcu):\n\n{table}"
     )
@@ -239,7 +239,7 @@ def _table(entries: list[Entry]) -> str:
     def cell(e: Entry | None) -> str:
         if e is None:
             return "-"
-        bought = "" if e.sqnr_db is None else f"; {e.sqnr_db:+.2f} dB"
+        bought = "" if e.sqnr_db is None else f", {e.sqnr_db:+.2f} dB"
         return f"{e.luts:+d} ({e.percent:+.1f} %), {e.levels:+d}{bought}"
 
     head = ["clause", *(name.split("_", 1)[-1] if name != "mxint8" else "int8" for name in formats)]

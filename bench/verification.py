@@ -94,7 +94,7 @@ def versions() -> str:
     proved, mutated = records("proofs"), records("mutants")
     tools = dict.fromkeys(f"{r['solver']} {r['solver_version']}" for r in proved)
     return (
-        f"\n{', '.join(tools)}; Yosys {', '.join(dict.fromkeys(r['yosys'] for r in proved))}; "
+        f"\n{', '.join(tools)}, Yosys {', '.join(dict.fromkeys(r['yosys'] for r in proved))}. "
         f"{mutated[0]['mutants']} mutants each, seed {mutated[0]['seed']}.\n"
     )
 

@@ -196,7 +196,7 @@ def proof() -> str:
             197,
             320,
             "netlist",
-            "one lane stands for all; registers become",
+            "one lane represents all; registers become",
             "wires; what no question covers is checked",
         )
         yield box(130, 112, 220, "an operation", "formats and rules", kind="other")

@@ -32,7 +32,7 @@ class Library:
     read: Callable[[Path], np.ndarray]
     """The numbers of the tensor in a file."""
     writes: str = ""
-    """Name of the function that writes a file, or why the library has none."""
+    """Name of the function that writes a file, or the reason why the library lacks one."""
     write: Callable[[np.ndarray, Path], None] | None = None
     """Writes numbers into a file; None if the library cannot on a processor."""
     tensor: str = UP

@@ -82,7 +82,10 @@ def _own(records: list[dict]) -> str:
 def _baselines() -> str:
     synthesised = _by_flow(((f.design, f.format), f.flow, vars(f)) for f in FIGURES if f.flow != "pnr")
     rows = [{"design": design, "format": name, **_flows(flows)} for (design, name), flows in synthesised.items()]
-    about = "".join(f"* `{d.name}`, from {d.source.upper()}: {d.origin}; {d.remark}.\n" for d in BASELINES.values())
+    about = "".join(
+        f"* `{d.name}`, from {d.source.upper()}: {d.origin}. {d.remark[:1].upper()}{d.remark[1:]}.\n"
+        for d in BASELINES.values()
+    )
     return f"### Others\n\n{_markdown(rows, 2)}\n{MEASURED}. LUTs/carries, whole converters of 32 lanes.\n\n{about}\n"
 
 
@@ -149,7 +152,8 @@ def _limits(records: list[dict]) -> str:
     return (
         f"### Limits\n\n{sum(decided)} of {len(decided)} measured limits hold, {len(found) - len(decided)} are not "
         "measured (-). "
-        f"Ratios of ours to theirs, in brackets those of LCs; bold where the limit is missed.\n\n{_markdown(rows, 5)}\n"
+        "Ratios of ours to theirs, in brackets the ratios of LCs; bold if the limit is missed.\n\n"
+        f"{_markdown(rows, 5)}\n"
     )
 
 
