@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
+from .models.arrays.source import Random
 from .models.fast.encode import quantize as quantize_mx
 from .models.fast.nvfp4_encode import TensorAmax, quantize_nvfp4
-from .models.fast.random_bits import Random
 from .spec import PROFILES, BlockFormat, Encode, EncodeFields, NumberFormat, Nvfp4Encode, Nvfp4Fields, encoding
 from .spec.formats.names import named_blocks
 

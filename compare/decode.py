@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..models.arrays.codes import code_dtype
-from ..models.arrays.source import DTYPES
+from ..models.arrays.source import DTYPES, code_dtype
 from ..models.fast.decode import decode_blocks
 from ..spec import Decode, FloatFormat
 from .certificate import (

@@ -13,8 +13,7 @@ from typing import Unpack
 
 import numpy as np
 
-from ..models.arrays.codes import code_dtype
-from ..models.arrays.source import DTYPES
+from ..models.arrays.source import DTYPES, code_dtype
 from ..models.exact.binary32 import TWO, floor_log2
 from ..models.exact.decode import OVERFLOWS, SCALE_READINGS, ZEROS, decode_block, product
 from ..models.fast.decode import decode_blocks

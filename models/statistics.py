@@ -16,9 +16,8 @@ from .arrays.block_layout import BlockLayout, as_blocks, shortened
 from .arrays.codes import code_values
 from .arrays.scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
 from .arrays.source import MAGNITUDE, as_numbers, widen
-from .fast.amax import block_amax
 from .fast.element import largest_value
-from .fast.scale import broadcast, scale_reciprocals
+from .fast.scale import block_amax, broadcast, scale_reciprocals
 
 VANISHING = np.float32(2.0**-40)
 """Lower bound for a block's largest magnitude in units of its scale, if the scale fits the block."""

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...models.arrays.codes import code_dtype, code_values
+from ...models.arrays.codes import code_values
+from ...models.arrays.source import code_dtype
 from ...spec import FP32, BlockFormat, NumberFormat
 from ...spec.catalogue import excerpt
 

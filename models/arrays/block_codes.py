@@ -8,8 +8,9 @@ import numpy as np
 
 from ...spec import BlockFormat
 from ...spec.catalogue import excerpt
-from .arguments import require_range, require_whole
 from .block_layout import axis_last
+from .codes import require_range
+from .source import require_whole
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

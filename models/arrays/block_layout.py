@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from ...spec.catalogue import excerpt
-from .arguments import require_whole
+from .source import require_whole
 
 
 class BlockLayout:

@@ -19,7 +19,8 @@ from ...spec.catalogue import excerpt
 from ...spec.formats.names import block_format
 from .block_array import BlockArray
 from .block_codes import check_codes
-from .codes import code_dtype, code_values, numbers_of
+from .codes import code_values, numbers_of
+from .source import code_dtype
 
 NAN = 0xFF
 """The NaN of E8M0."""

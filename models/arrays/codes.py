@@ -9,11 +9,6 @@ import numpy as np
 from ...spec import FP32, NumberFormat
 
 
-def code_dtype(format: NumberFormat) -> np.dtype:
-    """The dtype of right-aligned codes: uint8, or uint16 above eight bits."""
-    return np.dtype(np.uint8 if format.bits <= 8 else np.uint16)
-
-
 @lru_cache(maxsize=64)
 def code_values(format: NumberFormat) -> np.ndarray:
     """The value of every code: (2**bits,) float32, read-only, from the definition of the format.
@@ -40,3 +35,15 @@ def numbers_of(format: NumberFormat, codes: np.ndarray) -> np.ndarray:
     if format == FP32:
         return np.ascontiguousarray(codes, np.uint32).view(np.float32)
     return code_values(format)[codes]
+
+
+def require_range(name: str, array: object, bits: int, what: str) -> None:
+    """Raise TypeError or ValueError unless an array contains unsigned integers of ``bits`` bits."""
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "ui":
+        kind = array.dtype if type(array) is np.ndarray else type(array).__name__
+        raise TypeError(f"{name} must be a NumPy array of whole numbers, not {kind}")
+    if not array.size or (array.dtype.kind == "u" and 8 * array.itemsize <= bits):
+        return  # the dtype has no other values
+    low, high = 0 if array.dtype.kind == "u" else int(array.min()), int(array.max())
+    if low < 0 or high >> bits:
+        raise ValueError(f"{what} must be 0 to {(1 << bits) - 1}, not {low if low < 0 else high}")

@@ -9,8 +9,7 @@ from operator import index
 from typing import TypeVar
 
 from ...spec.catalogue import excerpt
-from .arguments import require_whole
-from .source import require_subnormals
+from .source import require_subnormals, require_whole
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 from ...spec import FP32, Encode, Kind, NumberFormat, Rounding
-from .codes import code_dtype
+from .source import code_dtype
 
 CHUNK = 256 * 1024
 """Elements of a chunk. Its arrays have at most 1 MiB, which fits the caches. It is large enough to hide the overhead of

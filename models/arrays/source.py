@@ -1,13 +1,15 @@
-"""Source numbers as NumPy arrays: dtypes of formats, and exact widening to FP32 patterns."""
+"""Arguments as NumPy arrays: numbers and their exact widening to FP32 patterns, random bits, and dtypes of formats."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ...spec import BF16, FP16, FP32, FP64, FloatFormat
+from ...spec import BF16, FP16, FP32, FP64, FloatFormat, NumberFormat, Rule
 from ...spec.catalogue import excerpt
 from .dlpack import from_dlpack
 
@@ -41,6 +43,21 @@ FRACTION = np.uint32(0x007FFFFF)
 SMALLEST_NORMAL = np.uint32(0x00800000)
 """FP32 pattern of the smallest normal number."""
 SIGN = np.uint32(0x80000000)
+
+
+Random: TypeAlias = "np.ndarray | np.random.Generator | Any | None"
+"""Random bits; Any is a generator of PyTorch. The text is not evaluated: the import of numpy.random takes its time."""
+
+
+def code_dtype(format: NumberFormat) -> np.dtype:
+    """The dtype of right-aligned codes: uint8, or uint16 above eight bits."""
+    return np.dtype(np.uint8 if format.bits <= 8 else np.uint16)
+
+
+def require_whole(name: str, value: object) -> None:
+    """Raise TypeError unless an argument is an integer."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a whole number, not {excerpt(value)}")
 
 
 def require_subnormals() -> None:
@@ -172,3 +189,33 @@ def narrow(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
     halves = np.where(special, np.uint32(0), patterns).view(np.float32).astype(np.float16).view(np.uint16)
     sign_and_fraction = (patterns >> np.uint32(16) & np.uint32(0x8000)) | (patterns >> np.uint32(13) & np.uint32(0x3FF))
     return np.where(special, np.uint32(HALF_EXPONENT) | sign_and_fraction, halves).astype(np.uint16).view(np.float16)
+
+
+def random_bits(random: Random, shape: tuple[int, ...], bits: int, rounding: Rule) -> np.ndarray | None:
+    """``bits`` random bits for each number of an array of this shape: uint16, or None without random bits."""
+    if bits and random is None:
+        raise ValueError(
+            "the rounding sr needs random bits: give random= an array, a numpy.random.Generator or a torch.Generator"
+        )
+    if not bits and random is not None:
+        raise ValueError(f"random bits are for the rounding sr, not for {rounding}")
+    if random is None:
+        return None
+    if isinstance(random, np.random.Generator):
+        return random.integers(0, 1 << bits, shape, np.uint16)
+    if _is_torch_generator(random):
+        torch = sys.modules["torch"]  # imported, because the generator exists
+        drawn = torch.randint(1 << bits, shape, generator=random, device=random.device, dtype=torch.int32)
+        return drawn.cpu().numpy().astype(np.uint16)
+    random = as_array(random, "random")
+    if random.dtype.kind not in "ui":
+        raise TypeError(f"random must be unsigned numbers, not {random.dtype}")
+    if random.shape != shape:
+        raise ValueError(f"random must have the shape of x, {shape}, not {random.shape}")
+    if random.size and (int(random.min()) < 0 or int(random.max()) >> bits):
+        raise ValueError(f"random must be numbers of {bits} bits, not {int(random.min())} to {int(random.max())}")
+    return random.astype(np.uint16)
+
+
+def _is_torch_generator(random: object) -> bool:
+    return type(random).__name__ == "Generator" and type(random).__module__.partition(".")[0] == "torch"

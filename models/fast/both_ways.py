@@ -11,10 +11,10 @@ import numpy as np
 
 from ...spec import BF16, BlockFormat, Hadamard, Nvfp4Encode, Nvfp4Fields, nvfp4_encoding
 from ..arrays.block_array import Quantized
+from ..arrays.source import Random
 from .encode import source_numbers
 from .hadamard import rotate
 from .nvfp4_encode import TensorAmax, quantize_nvfp4
-from .random_bits import Random
 
 
 class BothWays(NamedTuple):

@@ -25,12 +25,10 @@ from ...spec import (
     casting,
 )
 from ...spec.operations.ptx import is_instruction
-from ..arrays.arguments import require_range
-from ..arrays.codes import code_values
+from ..arrays.codes import code_values, require_range
 from ..arrays.parallel import in_chunks
 from ..arrays.scratch_buffers import CHUNK
-from ..arrays.source import DTYPES, as_numbers, require_subnormals, rounded_to, widen
-from .random_bits import Random, random_bits
+from ..arrays.source import DTYPES, Random, as_numbers, random_bits, require_subnormals, rounded_to, widen
 
 
 def cast(

@@ -31,10 +31,9 @@ from ..arrays.block_codes import BlockCodes, check_codes
 from ..arrays.block_layout import as_blocks, axis_last
 from ..arrays.codes import code_values, numbers_of
 from ..arrays.parallel import in_chunks
-from ..arrays.source import DTYPES, require_subnormals
+from ..arrays.source import DTYPES, Random, random_bits, require_subnormals
 from .nan import NANS
 from .nvfp4_decode import dequantize_nvfp4
-from .random_bits import Random, random_bits
 
 CHUNK = 1 << 16
 """Elements of a chunk. Its arrays fit the second-level cache together with the table of pairs, 512 KiB."""

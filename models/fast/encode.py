@@ -28,14 +28,22 @@ from ...spec import (
 from ...spec import numerics as numerics_of
 from ..arrays.block_array import Quantized
 from ..arrays.block_layout import BlockLayout
-from ..arrays.codes import code_dtype
 from ..arrays.parallel import in_chunks
 from ..arrays.scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
-from ..arrays.source import INFINITY, MAGNITUDE, SIGN, SMALLEST_NORMAL, as_numbers, rounded_to, widen
-from .amax import block_amax
+from ..arrays.source import (
+    INFINITY,
+    MAGNITUDE,
+    SIGN,
+    SMALLEST_NORMAL,
+    Random,
+    as_numbers,
+    code_dtype,
+    random_bits,
+    rounded_to,
+    widen,
+)
 from .element import encode
-from .random_bits import Random, random_bits
-from .scale import broadcast, scale_bytes, scale_reciprocals
+from .scale import block_amax, broadcast, scale_bytes, scale_reciprocals
 from .special import SPECIALS, SpecialBlocks
 
 TAKEN_FOR = {

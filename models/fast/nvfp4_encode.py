@@ -32,15 +32,13 @@ from ...spec import nvfp4_encoding as numerics_of
 from ...spec.catalogue import excerpt
 from ..arrays.block_array import Quantized
 from ..arrays.block_layout import BlockLayout
-from ..arrays.codes import code_dtype, code_values
+from ..arrays.codes import code_values
 from ..arrays.parallel import in_chunks
 from ..arrays.scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
-from ..arrays.source import INFINITY, MAGNITUDE, as_array, as_numbers, widen
-from .amax import block_amax
+from ..arrays.source import INFINITY, MAGNITUDE, Random, as_array, as_numbers, code_dtype, random_bits, widen
 from .element import encode
 from .encode import source_numbers
-from .random_bits import Random, random_bits
-from .scale import broadcast
+from .scale import block_amax, broadcast
 
 TensorAmax: TypeAlias = "float | np.ndarray | Callable[[np.ndarray], object] | None"
 """The largest magnitude of a tensor or of each row. None computes it. A function maps the computed value of a shard to

@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from ...spec.catalogue import excerpt
-from ..arrays.arguments import require_whole
+from ..arrays.source import require_whole
 
 ROUNDS = 10
 MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)

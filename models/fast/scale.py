@@ -1,4 +1,4 @@
-"""From the largest magnitude of a block to its scale byte."""
+"""The largest magnitude of a block, and its scale byte."""
 
 from __future__ import annotations
 
@@ -13,6 +13,20 @@ from ..arrays.source import FRACTION
 POWERS = np.ldexp(np.float32(1), E8M0.bias - np.arange(E8M0.max_code + 1))
 RECIPROCALS = np.append(POWERS, np.float32(np.nan)).astype(np.float32)
 """2**-X of every scale byte, exactly; 2**-127 is subnormal."""
+
+
+def block_amax(magnitudes: np.ndarray, block_size: int) -> np.ndarray:
+    """Maximum of each run of ``block_size`` patterns: (n,) uint32 -> (n / block_size,) uint32.
+
+    Patterns of magnitudes are ordered like their values. Short runs are halved pair by pair, because NumPy's reduction
+    has an overhead for every run.
+    """
+    if block_size >= 32:
+        return np.maximum.reduceat(magnitudes, np.arange(0, magnitudes.size, block_size))
+    while block_size > 1:
+        magnitudes = np.maximum(magnitudes[0::2], magnitudes[1::2])
+        block_size //= 2
+    return magnitudes
 
 
 def scale_bytes(amax: np.ndarray, numerics: Encode) -> np.ndarray:

@@ -12,8 +12,7 @@ import numpy as np
 from ...hdl import ConverterConfig, ConverterFields, Format, HardwareConfig, converter_config, verilog
 from ...hdl.config.command import command_line
 from ...host.cache import refreshed
-from ...models.arrays.arguments import require_whole
-from ...models.arrays.source import DTYPES, narrow, widen
+from ...models.arrays.source import DTYPES, narrow, require_whole, widen
 from ...spec import Encode, Nvfp4Encode, Operation
 from .. import stimuli as make
 from ..encode.simulation import blocks_of

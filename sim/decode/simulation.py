@@ -8,8 +8,8 @@ import numpy as np
 
 from ...hdl.config.command import command_line
 from ...models import quantize
-from ...models.arrays.codes import code_dtype, code_values
-from ...models.arrays.source import DTYPES
+from ...models.arrays.codes import code_values
+from ...models.arrays.source import DTYPES, code_dtype
 from ...models.fast.decode import decode_blocks
 from ...spec import Decode, Role
 from ..causes import causes_of

@@ -13,7 +13,7 @@ import numpy as np
 from ...hdl import BlockConverter, ConverterConfig
 from ...hdl.emission.emit import WAIVER
 from ...hdl.emission.modules import convert_all
-from ...models.arrays.codes import code_dtype
+from ...models.arrays.source import code_dtype
 from ...models.exact.encode import quantize_block
 from ...spec import Encode, Port, Role
 from .. import stimuli as make

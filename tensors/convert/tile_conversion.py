@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...models import Quantized, Statistics, dequantize, error_statistics, quantize_blocks, quantize_nvfp4, tensor_amax
-from ...models.arrays.codes import code_dtype
+from ...models.arrays.source import code_dtype
 from ...spec import BF16, Encode, Nvfp4Encode
 from ..containers.contents import Stored
 from ..layouts.own_metadata import Parts

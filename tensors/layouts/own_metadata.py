@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...host.files import parsed_json
-from ...models.arrays.codes import code_dtype
+from ...models.arrays.source import code_dtype
 from ...spec import Encode, Nvfp4Encode
 from ...spec.catalogue import excerpt
 from ..containers.contents import DTYPES, Contents, Header, Stored

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ...models.arrays.codes import code_dtype
 from ...models.arrays.layout_parts import stored_shapes
+from ...models.arrays.source import code_dtype
 from ...spec import Encode, Nvfp4Encode
 from ...spec.layouts.catalogue import Layout, OwnLayout, Packing, Part, ScaleOrder
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout, Tile, layouts_of

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...models import BlockArray, Quantized, unpack
 from ...models.arrays.block_codes import check_codes
-from ...models.arrays.codes import code_dtype
 from ...models.arrays.layout_parts import Box, numbers_shape, stored_boxes, stored_shapes, units
+from ...models.arrays.source import code_dtype
 from ...models.arrays.stored_bytes import stored_dtype
 from ...models.arrays.tensor_scales import read_tensor_scale
 from ...spec import BlockFormat, Encode, Nvfp4Encode

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from mxcast.models import BlockArray, Quantized, dequantize, error_statistics, quantize
-from mxcast.models.arrays.codes import code_dtype, code_values
+from mxcast.models.arrays.codes import code_values
+from mxcast.models.arrays.source import code_dtype
 from mxcast.models.exact.binary32 import fp32
 from mxcast.models.exact.decode import dequantize_block
 from mxcast.spec import E4M3, E5M2, E8M0, FP32, TF32, UE4M3, BlockFormat, Encode, FloatFormat, block_format

@@ -10,8 +10,7 @@ import pytest
 
 import mxcast
 from mxcast.models import BlockArray, quantize
-from mxcast.models.arrays.codes import code_dtype
-from mxcast.models.arrays.source import DTYPES
+from mxcast.models.arrays.source import DTYPES, code_dtype
 from mxcast.models.exact.decode import decode_block
 from mxcast.models.fast.decode import decode_blocks
 from mxcast.spec import DECODE_RULES, DECODERS, ELEMENTS, Decode, block_format, decoding, operation_of
