@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import ConverterConfig, converter_config, default_name, describe, emit, verilog
+from mxcast.hdl import ConverterConfig, converter_config, default_name, describe, emit, nvfp4_config, verilog
 from mxcast.host.files import write_whole
 from mxcast.sim.run.tools import verilator_root
 
@@ -353,6 +353,14 @@ def test_names_of_the_top_modules_signals_are_refused(emitted, tmp_path):
     for name in signals:
         with pytest.raises(ValueError, match="must differ from the signals of the top module"):
             emit(emitted.config, tmp_path, name)
+
+
+def test_a_pin_of_a_layout_is_a_signal():
+    config = nvfp4_config("nvfp4", layout="te")
+    assert config.stored_pin is not None
+    assert describe(config, "top")["name"] == "top"
+    with pytest.raises(ValueError, match="must differ from the signals of the top module .*, not 'codes'"):
+        describe(config, config.stored_pin.name)
 
 
 def test_different_converters_have_different_names(tmp_path):
