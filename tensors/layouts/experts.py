@@ -118,7 +118,9 @@ class _Both:
     def __init__(self, gate: StoredTensor, up: StoredTensor) -> None:
         """Raises ValueError for tensors of different shapes, block formats or tensor scales."""
         if gate.axis != -1 or (gate.codes, gate.shape, gate.block) != (up.codes, up.shape, up.block):
-            raise ValueError(f"gate of shape {gate.shape} and up of {up.shape} are no pair, or not of one block format")
+            raise ValueError(
+                f"gate of shape {gate.shape} and up of {up.shape} must have one shape and one block format"
+            )
         ours, theirs = (half.head().tensor_scale for half in (gate, up))
         if ours is not None and theirs is not None and not np.array_equal(ours, theirs):
             raise ValueError("gate and up have different tensor scales, and one tensor has one")
@@ -164,6 +166,6 @@ def _half_of_bias(whole: Stored, first: int) -> Stored:
 
 def _both_of_biases(gate: Stored, up: Stored) -> Stored:
     if (gate.dtype, gate.shape) != (up.dtype, up.shape):
-        raise ValueError(f"biases of shapes {gate.shape} and {up.shape} are no pair of gate and up")
+        raise ValueError(f"biases of gate and up must have one shape, not {gate.shape} and {up.shape}")
     numbers = _interleaved(gate.data.reshape(gate.shape), up.data.reshape(up.shape), -1)
     return Stored(dtype=gate.dtype, shape=numbers.shape, data=numbers.reshape(-1))
