@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import signal
 from enum import IntEnum
-from typing import Any, TextIO
+from typing import TextIO
 from warnings import showwarning as default_showwarning
 
 from ..host.errors import ToolError, ToolMissing
@@ -36,7 +36,7 @@ class ExitCode(IntEnum):
     TERMINATED = 143
 
 
-def explained(error: Any) -> tuple[ExitCode, str] | None:
+def explained(error: BaseException) -> tuple[ExitCode, str] | None:
     """Exit code and sentence for an error that the user can mend; None for any other error."""
     if isinstance(error, KeyboardInterrupt):
         return interrupted(str(error))

@@ -44,7 +44,7 @@ def check_rtl(
             "--map",
             metavar="KEY=VALUE",
             show_default=False,
-            help="The port of x, scale and p; of y for a decoder; of random, if any; of k, d and a, or g, for nvfp4: "
+            help="Ports by role: x, scale and p, for decoders y, for sr random, for nvfp4 k, d and a, or g. Examples: "
             "x=in_{i}, x=s_{i}:e_{i}:m_{i}, x=data@msb, p=q[{4*i+3}:{4*i}]. Also clk=PORT, rst=PORT@low, latency=N, "
             "interval=N, and PORT=0 for other inputs. Repeatable.",
         ),

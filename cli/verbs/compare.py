@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -17,6 +18,8 @@ from ...spec import (
     Cast,
     Decode,
     Encode,
+    Nvfp4Decode,
+    Nvfp4Encode,
     block_format,
     casting,
     decoding,
@@ -34,7 +37,7 @@ from ..output import Output
 from ..request import ALL, every_format
 
 if TYPE_CHECKING:
-    from ...compare import CastCertificate, DecodeCertificate
+    from ...compare.certificate import ElementCertificate
 
 SIDE = "A profile, with fields replaced after a colon: ocp:scale_rule=ceil,specials=te."
 
@@ -47,19 +50,34 @@ class Side:
     profile: str
     fields: dict[str, Any]  # of a user: checked where they are used
 
-    def numerics(self, block: str) -> Encode:
-        return numerics(block, self.profile, **self.fields)
-
-    def decoding(self, block: str) -> Decode:
-        return decoding(block, self.profile, **self.fields)
-
-    def casting(self, scalar: str) -> Cast:
-        return casting(scalar, self.profile, **self.fields)
-
     def explain(self, block: str, what: str) -> str:
         """The command that explains a counterexample; ``what`` are the options that select it."""
         replaced = "".join(f" --set {key}={value}" for key, value in self.fields.items())
         return f"mxcast explain {block} --profile {self.profile}{replaced} {what}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """The result of one comparison, for JSON and for people."""
+
+    document: Mapping[str, Any]
+    inputs: str
+    """The inputs that were compared."""
+    differing: int | None = None
+    """The number of inputs that differ, if they are of one kind."""
+    rows: Sequence[Mapping[str, object]] = ()
+    commands: Sequence[str] = ()
+    """Commands that explain the counterexamples."""
+
+    def show(self, name: str, sides: Sequence[Side], output: Output) -> None:
+        if self.document["equal"]:
+            output.say(f"{name}: equal on all {self.inputs}")
+            return
+        a, b = (side.text for side in sides)
+        on = f" on {self.differing:,} of " if self.differing is not None else "; the comparison covers "
+        output.say(f"{name}: {a} (A) and {b} (B) differ{on}{self.inputs}")
+        output.table(self.rows)
+        output.say("\n".join(f"  {command}" for command in self.commands))
 
 
 def compare(
@@ -85,29 +103,36 @@ def compare(
     differ. With --op decode, on every pair of a scale byte and a code; with --op cast, on every number of the source,
     or on every code with --set destination=fp32.
 
-    Encoders take about a minute a format, once; their results are kept. Differences are a finding, not a failure.
+    Encoders take about a minute a format, once; their results are cached. Differences are a finding, not a failure.
     --set replaces a rule on both sides.
     """
     both = assigned(set or ())
     sides = [_side(text, both) for text in (a, b)]
-    op = known_name("operation", op, COMPARED)
-    if op == "decode" and (is_nvfp4(format) or all(side.profile in NVFP4_DECODERS for side in sides)):
-        result = _nvfp4_decoders("nvfp4" if format == ALL else format, sides, output)
-        output.document(result)
-        if expect_equal and not result["equal"]:
-            raise typer.Exit(ExitCode.FAILED)
-        return
-    if op == "encode" and (is_nvfp4(format) or all(side.profile in NVFP4_ENCODERS for side in sides)):
-        result = _nvfp4("nvfp4" if format == ALL else format, sides, output)
-        output.document(result)
-        if expect_equal and not result["equal"]:
-            raise typer.Exit(ExitCode.FAILED)
-        return
-    names = _common(op, sides) if format == ALL else [_name(format, op)]
-    results = COMPARED[op](names, sides, force, output)
-    output.document(results if format == ALL else results[0])
+    op = known_name("operation", op, (Encode.name, Decode.name, Cast.name))
+    nvfp4, profiles = NVFP4.get(op, (None, ()))
+    if nvfp4 is not None and (is_nvfp4(format) or all(side.profile in profiles for side in sides)):
+        op, names, is_list = nvfp4, ["nvfp4" if format == ALL else format], False
+    else:
+        names, is_list = _common(op, sides) if format == ALL else [_name(format, op)], format == ALL
+    rules_of, config, compared = COMPARED[op]
+    pairs = [[rules_of(name, side.profile, **side.fields) for side in sides] for name in names]
+    results = []
+    for name, pair in zip(names, pairs):
+        if config is not None:
+            for rules in pair:
+                output.configuration(config(numerics=rules))
+        with output.progress(f"comparing on {name}") as progress:
+            found = compared(name, *pair, sides, partial(_cached, force, progress))
+        found.show(name, sides, output)
+        results.append(found.document)
+    output.document(results if is_list else results[0])
     if expect_equal and not all(result["equal"] for result in results):
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _side(text: str, both: dict[str, str | int]) -> Side:
+    profile, replaced = profile_and_fields(text)
+    return Side(text, profile, both | replaced)
 
 
 def _common(op: str, sides: list[Side]) -> list[str]:
@@ -123,118 +148,8 @@ def _name(format: str, op: str) -> str:
     return scalar_format(format, "format", SCALARS).name if op == Cast.name else block_format(format).short_name
 
 
-def _encoders(names: list[str], sides: list[Side], force: bool, output: Output) -> list[dict]:
-    pairs = [[side.numerics(name) for side in sides] for name in names]  # errors come before the first long run
-    results = []
-    for name, (first, second) in zip(names, pairs):
-        for side in (first, second):
-            output.configuration(ConverterConfig(numerics=side))
-        with output.progress(f"comparing on {name}") as progress:
-            result = _certificate(first, second, force, progress)
-        results.append(result)
-        _show(name, sides, result, output)
-    return results
-
-
-def _decoders(names: list[str], sides: list[Side], force: bool, output: Output) -> list[dict]:
-    """Nothing is cached: it takes less than a second for each format."""
-    from ...compare import compare_decoders
-
-    results = []
-    for name, rules in [(name, [side.decoding(name) for side in sides]) for name in names]:
-        for one in rules:
-            output.configuration(DecoderConfig(numerics=one))
-        certificate = compare_decoders(*rules)
-        results.append(certificate.to_dict())
-        _show_decoders(name, sides, certificate, output)
-    return results
-
-
-def _casts(names: list[str], sides: list[Side], force: bool, output: Output) -> list[dict]:
-    """Nothing is cached: it takes less than a second for each format."""
-    from ...compare import compare_casts
-
-    results = []
-    for name, rules in [(name, [side.casting(name) for side in sides]) for name in names]:
-        for one in rules:
-            output.configuration(CastConfig(numerics=one))
-        certificate = compare_casts(*rules)
-        results.append(certificate.to_dict())
-        _show_casts(name, sides, certificate, output)
-    return results
-
-
-COMPARED: dict[str, Callable[[list[str], list[Side], bool, Output], list[dict]]] = {
-    "encode": _encoders,
-    "decode": _decoders,
-    "cast": _casts,
-}
-"""The comparison of formats, by operation."""
-
-
-def _nvfp4(name: str, sides: list[Side], output: Output) -> dict[str, Any]:
-    from ...compare import compare_nvfp4
-    from ...compare.nvfp4_encode import COMPARED
-
-    first, second = (nvfp4_encoding(name, side.profile, **side.fields) for side in sides)
-    found = compare_nvfp4(first, second)
-    a, b = (side.text for side in sides)
-    counts = ", ".join(f"{finding.compared:,} {COMPARED[part]}" for part, finding in found.findings.items())
-    if found.equal:
-        output.say(f"{name}: equal on all {counts}")
-        return found.to_dict()
-    output.say(f"{name}: {a} (A) and {b} (B) differ; the comparison covers {counts}")
-    rows, commands = [], []
-    for part, finding in found.findings.items():
-        witness = finding.first
-        cells = {"a": "", "block": "", "A": "", "B": ""}
-        if witness is not None:
-            amax = f"{witness.tensor_amax:.9g}"
-            cells = {"a": amax, "block": witness.values}
-            for side, scale, codes in zip("AB", witness.scales, witness.codes):
-                cells[side] = f"{scale:02X}: " + "".join(f"{code:X}" for code in codes)
-            commands += [side.explain(name, f"--amax {amax} --values {witness.values}") for side in sides]
-        rows.append({"part": part, "differ": f"{finding.differing:,}", **cells})
-    output.table(rows)
-    output.say("\n".join(f"  {command}" for command in commands))
-    return found.to_dict()
-
-
-def _nvfp4_decoders(name: str, sides: list[Side], output: Output) -> dict[str, Any]:
-    from ...compare import compare_nvfp4_decoders
-    from ...compare.decode import CAUSES
-
-    first, second = (nvfp4_decoding(name, side.profile, **side.fields) for side in sides)
-    found = compare_nvfp4_decoders(first, second)
-    a, b = (side.text for side in sides)
-    pairs = f"{found.compared:,} results: pairs of a scale byte and a code in {found.tensors} tensors"
-    if found.equal:
-        output.say(f"{name}: equal on all {pairs}")
-        return found.to_dict()
-    output.say(f"{name}: {a} (A) and {b} (B) differ on {found.differing:,} of {pairs}")
-    digits, rows, commands = first.destination.bits // 4, [], []
-    for cause, finding in found.causes.items():
-        one = finding.first
-        byte, code = f"0x{one.byte:02X}", f"0x{one.code:X}"
-        results = {"A": f"{one.a:0{digits}X}", "B": f"{one.b:0{digits}X}"}
-        amax = f"0x{finding.amax:08X}"
-        rows.append({"cause": CAUSES[cause], "differ": f"{finding.differing:,}", "a": amax, "byte": byte, "code": code})
-        rows[-1] |= results
-        for side, rules, scale in zip(sides, (first, second), finding.tensor_scales):
-            tensor = "" if rules.block.tensor_scale is None else f" --tensor-scale 0x{scale:08X}"
-            commands.append(side.explain(name, f"--op decode --scale {byte}{tensor} --codes {code}"))
-    output.table(rows)
-    output.say("\n".join(f"  {command}" for command in commands))
-    return found.to_dict()
-
-
-def _side(text: str, both: dict[str, str | int]) -> Side:
-    profile, replaced = profile_and_fields(text)
-    return Side(text, profile, both | replaced)
-
-
-def _certificate(a: Encode, b: Encode, force: bool, progress: Callable[[int, int], None] | None) -> dict:
-    """`Certificate.to_dict`, cached by both sides and by the source code that decides a bit."""
+def _cached(force: bool, progress: Callable[[int, int], None] | None, a: Encode, b: Encode) -> dict[str, Any]:
+    """The certificate of two encoders as a dict, cached by both sides and by the source code that decides a bit."""
     from importlib.metadata import version
 
     from ...compare import compare
@@ -243,30 +158,28 @@ def _certificate(a: Encode, b: Encode, force: bool, progress: Callable[[int, int
     key = [
         *(json.dumps(side.to_dict()) for side in (a, b)),
         *(f"{name} {version(name)}" for name in ("mxcast", "numpy")),
-        sources("spec", "models"),
+        sources("spec", "models", "compare"),
     ]
     with refreshed(force):
         return cast("dict[str, Any]", kept_result("compare", key, lambda _: compare(a, b, progress).to_dict()))
 
 
-def _show(name: str, sides: list[Side], result: dict, output: Output) -> None:
-    parts = {"scale": "largest magnitudes", "elements": "classes of elements", "specials": "blocks with NaN or Inf"}
-    counts = ", ".join(f"{result[part]['compared']:,} {what}" for part, what in parts.items())
-    if result["equal"]:
-        output.say(f"{name}: equal on all {counts}; numbers of {result['numbers']}")
-        return
-    a, b = (side.text for side in sides)
-    output.say(f"{name}: {a} (A) and {b} (B) differ; the comparison covers {counts}; numbers of {result['numbers']}")
+Cached = Callable[[Encode, Encode], dict[str, Any]]
+PARTS = {"scale": "largest magnitudes", "elements": "classes of elements", "specials": "blocks with NaN or Inf"}
+
+
+def _encoders(name: str, a: Encode, b: Encode, sides: list[Side], cached: Cached) -> Found:
+    result = cached(a, b)
     rows, commands = [], []
-    for part in parts:
+    for part in PARTS:
         finding = result[part]
-        rows += [{"part": part, "differ": f"{finding['differing']:,}", **_cells("first", finding)}]
+        rows.append({"part": part, "differ": f"{finding['differing']:,}", **_cells("first", finding)})
         if finding["differing"]:
-            rows += [{"part": "", "differ": "", **_cells("last", finding)}]
+            rows.append({"part": "", "differ": "", **_cells("last", finding)})
             firsts = [finding["first"][key]["values"] for key in "ab"]
             commands += [side.explain(name, f"--values {values}") for side, values in zip(sides, firsts)]
-    output.table(rows)
-    output.say("\n".join(f"  {command}" for command in commands))
+    counts = ", ".join(f"{result[part]['compared']:,} {what}" for part, what in PARTS.items())
+    return Found(document=result, inputs=f"{counts}; numbers of {result['numbers']}", rows=rows, commands=commands)
 
 
 def _cells(which: str, finding: dict) -> dict[str, str]:
@@ -279,42 +192,96 @@ def _cells(which: str, finding: dict) -> dict[str, str]:
     return {"block": f"{which} {block}", "A": bits["a"], "B": bits["b"]}
 
 
-def _show_decoders(name: str, sides: list[Side], found: DecodeCertificate, output: Output) -> None:
+def _nvfp4(name: str, a: Nvfp4Encode, b: Nvfp4Encode, sides: list[Side], cached: Cached) -> Found:
+    from ...compare import compare_nvfp4
+    from ...compare.nvfp4_encode import COMPARED
+
+    found = compare_nvfp4(a, b)
+    rows, commands = [], []
+    for part, finding in found.findings.items():
+        witness = finding.first
+        cells = {"a": "", "block": "", "A": "", "B": ""}
+        if witness is not None:
+            amax = f"{witness.tensor_amax:.9g}"
+            cells = {"a": amax, "block": witness.values}
+            for side, scale, codes in zip("AB", witness.scales, witness.codes):
+                cells[side] = f"{scale:02X}: " + "".join(f"{code:X}" for code in codes)
+            commands += [side.explain(name, f"--amax {amax} --values {witness.values}") for side in sides]
+        rows.append({"part": part, "differ": f"{finding.differing:,}", **cells})
+    counts = ", ".join(f"{finding.compared:,} {COMPARED[part]}" for part, finding in found.findings.items())
+    return Found(document=found.to_dict(), inputs=counts, rows=rows, commands=commands)
+
+
+def _by_cause(
+    found: ElementCertificate,
+    inputs: str,
+    causes: Mapping[str, str],
+    shown: Callable[[Any], tuple[dict[str, str], Sequence[str]]],
+) -> Found:
+    """Differences by cause; ``shown`` gives the cells and the commands of a finding."""
+    digits = -(-found.a.formats["destination"].bits // 4)
+    rows: list[dict[str, object]] = []
+    commands: list[str] = []
+    for cause, finding in found.causes.items():
+        cells, explained = shown(finding)
+        results = {"A": f"{finding.first.a:0{digits}X}", "B": f"{finding.first.b:0{digits}X}"}
+        rows.append({"cause": causes[cause], "differ": f"{finding.differing:,}", **cells, **results})
+        commands += explained
+    inputs = f"{found.compared:,} {inputs}"
+    return Found(document=found.to_dict(), inputs=inputs, differing=found.differing, rows=rows, commands=commands)
+
+
+def _decoders(name: str, a: Decode, b: Decode, sides: list[Side], cached: Cached) -> Found:
+    from ...compare import compare_decoders
     from ...compare.decode import CAUSES
 
-    a, b, to = sides[0].text, sides[1].text, found.a.destination
-    pairs = f"{found.compared:,} pairs of a scale byte and a code, to {to.name}"
-    if found.equal:
-        output.say(f"{name}: equal on all {pairs}")
-        return
-    output.say(f"{name}: {a} (A) and {b} (B) differ on {found.differing:,} of {pairs}")
-    digits, rows, commands = to.bits // 4, [], []
-    for cause, finding in found.causes.items():
-        first = finding.first
-        byte, code = f"0x{first.byte:02X}", f"0x{first.code:02X}"
-        results = {"A": f"{first.a:0{digits}X}", "B": f"{first.b:0{digits}X}"}
-        rows.append({"cause": CAUSES[cause], "differ": f"{finding.differing:,}", "byte": byte, "code": code, **results})
-        commands += [side.explain(name, f"--op decode --scale {byte} --codes {code}") for side in sides]
-    output.table(rows)
-    output.say("\n".join(f"  {command}" for command in commands))
+    def shown(finding: Any) -> tuple[dict[str, str], Sequence[str]]:
+        byte, code = f"0x{finding.first.byte:02X}", f"0x{finding.first.code:02X}"
+        commands = [side.explain(name, f"--op decode --scale {byte} --codes {code}") for side in sides]
+        return {"byte": byte, "code": code}, commands
+
+    pairs = f"pairs of a scale byte and a code, to {a.destination.name}"
+    return _by_cause(compare_decoders(a, b), pairs, CAUSES, shown)
 
 
-def _show_casts(name: str, sides: list[Side], found: CastCertificate, output: Output) -> None:
+def _nvfp4_decoders(name: str, a: Nvfp4Decode, b: Nvfp4Decode, sides: list[Side], cached: Cached) -> Found:
+    from ...compare import compare_nvfp4_decoders
+    from ...compare.decode import CAUSES
+
+    def shown(finding: Any) -> tuple[dict[str, str], Sequence[str]]:
+        byte, code = f"0x{finding.first.byte:02X}", f"0x{finding.first.code:X}"
+        commands = []
+        for side, rules, scale in zip(sides, (a, b), finding.tensor_scales):
+            tensor = "" if rules.block.tensor_scale is None else f" --tensor-scale 0x{scale:08X}"
+            commands.append(side.explain(name, f"--op decode --scale {byte}{tensor} --codes {code}"))
+        return {"a": f"0x{finding.amax:08X}", "byte": byte, "code": code}, commands
+
+    found = compare_nvfp4_decoders(a, b)
+    pairs = f"results: pairs of a scale byte and a code in {found.tensors} tensors"
+    return _by_cause(found, pairs, CAUSES, shown)
+
+
+def _casts(name: str, a: Cast, b: Cast, sides: list[Side], cached: Cached) -> Found:
+    from ...compare import compare_casts
     from ...compare.cast import CAUSES
 
-    a, b, rules = sides[0].text, sides[1].text, found.a
-    what, option = ("codes", "--codes") if rules.is_back else ("patterns", "--values")
-    patterns = f"{found.compared:,} {what} of {rules.source.name}, to {rules.destination.name}"
-    if found.equal:
-        output.say(f"{name}: equal on all {patterns}")
-        return
-    output.say(f"{name}: {a} (A) and {b} (B) differ on {found.differing:,} of {patterns}")
-    rows, commands = [], []
-    for cause, finding in found.causes.items():
-        first = finding.first
-        pattern = f"0x{first.pattern:0{-(-rules.source.bits // 4)}X}"
-        results = {key: f"{code:0{-(-rules.destination.bits // 4)}X}" for key, code in (("A", first.a), ("B", first.b))}
-        rows.append({"cause": CAUSES[cause], "differ": f"{finding.differing:,}", "first": pattern, **results})
-        commands += [side.explain(name, f"--op cast {option} {pattern}") for side in sides]
-    output.table(rows)
-    output.say("\n".join(f"  {command}" for command in commands))
+    what, option = ("codes", "--codes") if a.is_back else ("patterns", "--values")
+
+    def shown(finding: Any) -> tuple[dict[str, str], Sequence[str]]:
+        pattern = f"0x{finding.first.pattern:0{-(-a.source.bits // 4)}X}"
+        return {"first": pattern}, [side.explain(name, f"--op cast {option} {pattern}") for side in sides]
+
+    return _by_cause(compare_casts(a, b), f"{what} of {a.source.name}, to {a.destination.name}", CAUSES, shown)
+
+
+NVFP4 = {Encode.name: (Nvfp4Encode.name, NVFP4_ENCODERS), Decode.name: (Nvfp4Decode.name, NVFP4_DECODERS)}
+"""The operation on NVFP4 in place of an operation on MX formats, and its profiles."""
+
+COMPARED: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None, Callable[..., Found]]] = {
+    Encode.name: (numerics, ConverterConfig, _encoders),
+    Decode.name: (decoding, DecoderConfig, _decoders),
+    Cast.name: (casting, CastConfig, _casts),
+    Nvfp4Encode.name: (nvfp4_encoding, None, _nvfp4),
+    Nvfp4Decode.name: (nvfp4_decoding, None, _nvfp4_decoders),
+}
+"""Rules by format and profile, their configuration, and the comparison of two of them, by operation."""

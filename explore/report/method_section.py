@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
 from .columns import known_figures
 from .tables import Head, count, table, text
@@ -13,7 +12,7 @@ HEADINGS = {"description": "Design space", "device": "Place and route on"}
 """Headings by key, if they are not the key itself."""
 
 
-def method_section(method: Mapping[str, Any], rows: Sequence[dict], left_out: Mapping[str, int]) -> str:
+def method_section(method: Mapping[str, object], rows: Sequence[dict], left_out: Mapping[str, int]) -> str:
     """The HTML of the method of a sweep, of the meaning of its figures, and of the number of combinations left out, by
     reason.
     """
@@ -24,7 +23,7 @@ def _heading(key: str) -> str:
     return HEADINGS.get(key, key.replace("_", " ").capitalize())
 
 
-def _method(method: Mapping[str, Any]) -> str:
+def _method(method: Mapping[str, object]) -> str:
     """Short entries in one list, then longer ones with headings: lists of sentences, mappings and tables."""
     short, long = {}, []
     for key, value in method.items():

@@ -352,7 +352,7 @@ def test_the_method() -> None:
     "value, cell, axis",
     [
         (None, "–", None),  # not there
-        (math.nan, "–", None),  # not a number: JSON has none
+        (math.nan, "–", None),  # not a number, which JSON lacks
         (math.inf, "∞", "Infinity"),  # nothing was lost
         (-math.inf, "−∞", "-Infinity"),
         (-0.0, "0.00", 0.0),
