@@ -112,7 +112,10 @@ class _Limits:
         self.zeros = min(max(source.emin - matters, 0), source.man_bits) if source.subnormals else 0
         self.least = self.offset + source.subnormals - self.zeros
         self.most = (source.max_code >> source.man_bits) + self.offset
-        self.exponent = signed_range(min(self.least, self.offset), self.most + 1)
+        least = min(self.least, self.offset)
+        self.exponent = signed_range(least, self.most)
+        self.carry = signed_range(least, self.most + 1).width - self.exponent.width
+        """Further bits of an exponent that is rounded up."""
 
 
 class NumberCast(wiring.Component):
@@ -163,7 +166,7 @@ class NumberCast(wiring.Component):
         sticky = 0 if rules.random_bits else now.significand[0]
         bits = now.significand[below - bits_below(rules) : below]
         up = ROUNDINGS[rules.rounding](code[0], bits, sticky, now.random if rules.random_bits else None)
-        number = Signal(signed(len(code)))
+        number = Signal(signed(len(code) + limits.carry))
         m.d.comb += number.eq(code.as_signed() + up)
         is_gone = Signal()
         m.d.comb += is_gone.eq(now.is_gone | number[-1])
