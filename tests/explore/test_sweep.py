@@ -284,4 +284,4 @@ def test_the_sweeps_of_the_guide(tmp_path):
 def sweeps_of_the_guide() -> list[tuple[str, str]]:
     """The number of points in the text, and the file."""
     guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text()
-    return re.findall(r"of (\d+) points:\n\n```toml\n(.*?)```", guide, re.DOTALL)
+    return re.findall(r"has (\d+) points:\n\n```toml\n(.*?)```", guide, re.DOTALL)

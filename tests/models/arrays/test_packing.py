@@ -155,7 +155,7 @@ def test_a_tensor_scale_in_another_convention():
         with pytest.raises(ValueError, match="not a float32 number in the convention multiplier"):
             pack(q, "modelopt")
     rows = quantize_nvfp4(ones * np.float32([[1], [2]]), "nvfp4", "nvfp4_ao", row_scaled=True)
-    with pytest.raises(ValueError, match="one scale of a tensor, or one for each part"):
+    with pytest.raises(ValueError, match="one tensor scale, or one for each index"):
         pack(rows, "modelopt")
 
 
