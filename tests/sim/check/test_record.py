@@ -139,7 +139,8 @@ def test_a_killed_run_goes_on():
     script = """
 import os, signal, sys
 from mxcast.hdl import ConverterConfig
-from mxcast.sim import record, verification, verify
+from mxcast.sim import verify
+from mxcast.sim.check import record, verification
 from mxcast.sim.stimuli import sweep
 import json
 record.INTERVAL = 0
