@@ -18,9 +18,15 @@ from __future__ import annotations
 
 from importlib import import_module
 
-with open(f"{__file__}i", encoding="utf-8") as stub:
-    PUBLIC = {words[5]: (words[1], words[3]) for words in map(str.split, stub) if words[:1] == ["from"]}
-"""The module of each public name, and its name there."""
+
+def _listed() -> dict[str, tuple[str, str]]:
+    """The module of each public name, and its name there, as the stub next to this file lists them."""
+    with open(f"{__file__}i", encoding="utf-8") as stub:
+        lines = [line.split() for line in stub if line.startswith("from ")]
+    return {public: (module, name) for _, module, _, name, _, public in lines}
+
+
+PUBLIC = _listed()
 
 __all__ = [*PUBLIC, "__version__"]
 

@@ -89,7 +89,7 @@ class Line:
     variant: str
     format: str
     flow: str
-    """A target of `synth`; ``pnr``: place and route on ECP5; or ``proof``: the proof of the design for xcu."""
+    """A target of `synth`, ``pnr`` for place and route on ECP5, or ``proof`` for the proof of the design for xcu."""
 
     @property
     def label(self) -> dict[str, str]:

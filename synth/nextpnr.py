@@ -20,7 +20,7 @@ RUNNER = "import sys, {module}; sys.exit({module}.run_{program}(sys.argv[1:]))"
 
 
 class Routed(TypedDict):
-    """Result of one run. ``used`` counts the cells by type, including those of the wrapper."""
+    """Result of one run. ``used`` counts the cells by type, including the wrapper's cells."""
 
     seed: int
     fmax_mhz: float

@@ -174,8 +174,10 @@ def ranked(
     converted: Callable[[Rules], tuple[Converted, Converted]],
     judge: Callable[[Rules, Converted], Judged] = judged,
 ) -> list[Candidate]:
-    """The nearest candidates with their counts of differing blocks, the nearest first. Nearest are candidates with the
-    fewest differing blocks of N(0,1), then results; the nearest for each kind of result; and all that never differ.
+    """The nearest candidates with their counts of differing blocks, the nearest first.
+
+    A candidate is nearest if it has the fewest differing blocks of N(0,1), and then the fewest differing results. The
+    nearest for each kind of result and all candidates without a difference are kept too.
 
     ``converted`` returns the hard blocks and the blocks of N(0,1) as inputs and results of some rules.
     """

@@ -54,7 +54,7 @@ class Judgement:
         """Other numbers of random bits that fit, in words."""
         bits = self.bits
         if not self.is_exact:
-            return f"the exact probability does not fit, and that of {_bits(bits)} does"
+            return f"the exact probability does not fit, but the one with {_bits(bits)} does"
         if len(bits) > 1:
             return f"random bits that fit too: {bits[0]} to {bits[-1]}"
         return "no number of bits tells more"

@@ -108,7 +108,7 @@ def _departure(files: Files, base: Tried, expected: bool) -> str:
     if not base.candidate.blocks:
         scales = f"{len(files.wrong_scales(base))} of {len(files.tensors)} tensor scales are others"
         where = " under the tensor scales of the file" if base.of_file else ""
-        return f"follows no known rules: its blocks are those of {names}{where}, and {scales}"
+        return f"follows no known rules: its blocks follow {names}{where}, but {scales}"
     nearest = "it was compared with" if expected else "the nearest are"
     rate = f"{base.candidate.blocks:,} of {files.count:,} blocks differ"
     return f"follows no known rules; {nearest} {names}, from which {rate}"

@@ -159,7 +159,7 @@ Looks = Sequence[tuple[int, int]]
 
 
 def looks(rows: Sequence[dict], keys: Sequence[str] = GROUPS) -> Looks:
-    """The colour and marker of each row, by what the two stand for (`encoding`)."""
+    """The colour and marker of each row, by the columns that `encoding` chooses."""
     colours, markers = (indices(rows, key) for key in encoding(rows, keys))
     return list(zip(colours, markers, strict=True))
 

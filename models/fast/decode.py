@@ -110,18 +110,7 @@ def dequantize(
         if profile is not None or rules or random is not None:
             raise ValueError(f"{q.block.name} has the scale format {q.block.scale.name}: rules are for E8M0 scales")
         return _in_shape(_products(as_blocks(q.codes, q.axis, q.block.block_size), _flat(q), q.block), q)
-    return decoded(q, _rules(q.block, profile, given), partial(decode_blocks, jobs=jobs), random=random)
-
-
-def _rules(block: BlockFormat, profile: str | None, fields: DecodeFields) -> Decode:
-    """`decoding`, cached: it takes as long as ten thousand elements."""
-    try:
-        return _kept_rules(block, profile, **fields)
-    except TypeError:  # an argument has no hash; decoding itself raises the error
-        return decoding(block, profile, **fields)
-
-
-_kept_rules = lru_cache(maxsize=64, typed=True)(decoding)
+    return decoded(q, decoding(q.block, profile, **given), partial(decode_blocks, jobs=jobs), random=random)
 
 
 def decoded(q: BlockCodes, rules: Decode, decode: Callable[..., None], *, random: Random = None) -> np.ndarray:
