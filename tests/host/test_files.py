@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 import signal
@@ -183,8 +184,9 @@ def test_a_pipe_that_looks_abandoned_does_no_harm(tmp_path):
 
 def test_a_pipe_in_place_of_a_lock_does_no_harm(tmp_path):
     os.mkfifo(tmp_path / "lock")
-    with locked(tmp_path / "lock"):
-        pass
+    with locked(tmp_path / "lock"), open(os.open(tmp_path / "lock", os.O_RDWR | os.O_NONBLOCK), "rb") as second:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @pytest.mark.parametrize("kind", ["folder", "link that leads nowhere", "link to itself"])

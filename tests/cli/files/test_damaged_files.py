@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from mxcast.cli import main
+from mxcast.models import quantize
 from mxcast.tensors.containers.containers import read
 
 NUMBERS = np.random.default_rng(3).standard_normal((4, 64)).astype(np.float32)
@@ -186,6 +187,8 @@ def test_a_comment_at_the_end(tmp_path, passes):
         archive.writestr("a.npy", npy())
         archive.comment = b"made by hand"
     passes("quantize", tmp_path / "x.npz", tmp_path / "y.safetensors", "--format", "e4m3")
+    codes = read(tmp_path / "y.safetensors").tensors["a"].data
+    np.testing.assert_array_equal(codes, quantize(NUMBERS, "e4m3").codes.reshape(-1))
 
 
 @pytest.mark.parametrize(
