@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         VerilatedNvfp4,
         VerilatedNvfp4Decoder,
     )
-    from .sim.run.verilated import AnyVerilated
+    from .sim.run.verilator.verilated import AnyVerilated
     from .synth import Synthesis
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from parts.pages import filled, table
 
 from mxcast.sim.check.families import FAMILIES
-from mxcast.sim.run.array import compare_all
+from mxcast.sim.run.verilator.array import compare_all
 from mxcast.spec import RULES, Encode
 
 ROOT = Path(__file__).parent.parent

@@ -20,7 +20,7 @@ from ..host.cache import kept_folder
 from ..host.errors import ToolError
 from ..host.files import claimed
 from ..sim.operations import drawn, golden, of, supplied
-from ..sim.run.driver import Driver, build
+from ..sim.run.verilator.driver import Driver, build
 from ..sim.transactions import Transactions
 from ..spec import Port, Role
 from ..synth.yosys import execute, yosys_version

@@ -2,7 +2,7 @@
 
 from .check.verification import Verification, verify
 from .cocotb.regression import Regression, test
-from .run.verilated import (
+from .run.verilator.verilated import (
     Verilated,
     VerilatedCast,
     VerilatedDecoder,

@@ -12,7 +12,7 @@ from .encode.simulation import EncodeSimulation
 from .hadamard.simulation import HadamardSimulation
 from .nvfp4.decode import Nvfp4DecodeSimulation
 from .nvfp4.encode import Nvfp4EncodeSimulation
-from .run.table_driver import with_rows
+from .run.verilator.table_driver import with_rows
 from .simulation import Simulation
 from .stimuli import random_bits
 from .transactions import Transactions

@@ -7,7 +7,7 @@ from ...host.files import sha256
 from ...sim.check.scoreboard import Scoreboard
 from ...sim.operations import supplied
 from ...sim.run.tools import verilator_version
-from ...sim.run.verilated import driver_of
+from ...sim.run.verilator.verilated import driver_of
 from .vectors import VectorSet
 
 

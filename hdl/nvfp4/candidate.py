@@ -13,9 +13,9 @@ from ...spec import E2M1, E4M3, FP32, FourOverSix
 from ..config.nvfp4_encode import Nvfp4Config
 from ..emission.modules import instantiated
 from ..encode.operand import lane_name
-from ..primitives.binary32 import ONE_AND_A_HALF, Number, normalised, product
-from ..primitives.binary32_limits import INF, limited, opened
-from ..primitives.binary32_sums import LONG, added, difference, quotient
+from ..primitives.binary32.arithmetic import ONE_AND_A_HALF, Number, normalised, product
+from ..primitives.binary32.limits import INF, limited, opened
+from ..primitives.binary32.sums import LONG, added, difference, quotient
 from ..primitives.register import Stage, enable_port
 from .lanes import encoded
 from .thresholds import chosen

@@ -17,8 +17,8 @@ from ...spec import E2M1, E4M3, FP32, BlockFormat, Convention, DecodedNan, Float
 from ..config.nvfp4_decode import Nvfp4DecoderConfig, Nvfp4DecoderFields, nvfp4_decoder_config
 from ..emission.modules import instantiated
 from ..encode.operand import lane_name
-from ..primitives.binary32 import SIGNIFICAND, Number, divided, normalised, product
-from ..primitives.binary32_limits import INF, PATTERN, doubled, halved, limited, opened, saturated, tripled
+from ..primitives.binary32.arithmetic import SIGNIFICAND, Number, divided, normalised, product
+from ..primitives.binary32.limits import INF, PATTERN, doubled, halved, limited, opened, saturated, tripled
 from ..primitives.pipeline import Pipeline
 from ..primitives.register import Stage
 from .thresholds import chosen

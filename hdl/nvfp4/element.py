@@ -13,7 +13,7 @@ from ..cast.number import NumberCast
 from ..config.cast import cast_config
 from ..config.nvfp4_encode import Nvfp4Config
 from ..emission.modules import instantiated
-from ..primitives.binary32 import SIGNIFICAND, Number, normalised, packed, product, rounded
+from ..primitives.binary32.arithmetic import SIGNIFICAND, Number, normalised, packed, product, rounded
 from .factor import EXPONENT
 
 SUBNORMAL_PLACES = 4

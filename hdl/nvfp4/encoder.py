@@ -15,7 +15,7 @@ from ..config.nvfp4_encode import Nvfp4Config, Nvfp4HardwareFields, nvfp4_config
 from ..emission.modules import instantiated
 from ..encode.operand import lane_name
 from ..primitives.amax import largest
-from ..primitives.binary32_limits import INF
+from ..primitives.binary32.limits import INF
 from ..primitives.pipeline import Pipeline
 from ..primitives.register import Stage, enable_port
 from .candidate import Candidate

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec import E4M3, FP32, Order
 from ..config.nvfp4_encode import Nvfp4Config
-from ..primitives.binary32 import SIGNIFICAND, Number, divided, normalised, product, reciprocal, rounded
+from ..primitives.binary32.arithmetic import SIGNIFICAND, Number, divided, normalised, product, reciprocal, rounded
 from ..primitives.register import Stage, enable_port
 
 EXPONENT = signed(FP32.exp_bits + 1)

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec import E2M1
 from ..config.nvfp4_encode import Nvfp4Config
-from ..primitives.binary32 import SIGNIFICAND, Number, normalised, product
+from ..primitives.binary32.arithmetic import SIGNIFICAND, Number, normalised, product
 from .element import LARGEST, SUBNORMAL_PLACES, with_specials
 from .factor import EXPONENT
 

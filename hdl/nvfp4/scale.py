@@ -11,7 +11,7 @@ from ..cast.number import NumberCast
 from ..config.cast import cast_config
 from ..config.nvfp4_encode import SCALE_CAST, Nvfp4Config
 from ..emission.modules import instantiated
-from ..primitives.binary32 import (
+from ..primitives.binary32.arithmetic import (
     ONE_AND_A_HALF,
     SIGNIFICAND,
     Number,

@@ -15,7 +15,7 @@ from amaranth.lib.wiring import In, Member, Out
 from ...spec import E4M3, FP32
 from ..config.nvfp4_encode import Nvfp4Config
 from ..emission.modules import instantiated
-from ..primitives.binary32 import SIGNIFICAND, reciprocal, reduced
+from ..primitives.binary32.arithmetic import SIGNIFICAND, reciprocal, reduced
 from ..primitives.register import Stage, enable_port
 from .element import flags_of
 from .factor import FACTOR_UNITS

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Member, Out
 
 from ...spec import E2M1, E4M3, Role
 from ..config.nvfp4_encode import Nvfp4Config
-from ..primitives.binary32 import with_field
+from ..primitives.binary32.arithmetic import with_field
 from ..primitives.register import Stage, enable_port
 from .element import SUBNORMAL_PLACES, flags_of, with_specials
 from .threshold_row import ALWAYS, CELL_BITS, CELLS, CODES, MARKS, START_BITS, row_ports

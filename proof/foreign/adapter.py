@@ -8,9 +8,9 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
-from ...sim.run.driver import Driver
-from ...sim.run.stream import streamed
-from ...sim.run.verilated import driver_of
+from ...sim.run.verilator.driver import Driver
+from ...sim.run.verilator.stream import streamed
+from ...sim.run.verilator.verilated import driver_of
 from ...spec import BlockOperation
 from ..netlist.design import Design
 from ..solve.counterexample import settling, verilator_reads

@@ -22,7 +22,7 @@ from ...sim.check.comparison import Comparison, divergence
 from ...sim.check.scoreboard import Scoreboard
 from ...sim.operations import element_role, golden, of
 from ...sim.run.icarus import on_icarus
-from ...sim.run.stream import StreamedDriver, clocked_ports
+from ...sim.run.verilator.stream import StreamedDriver, clocked_ports
 from ...sim.transactions import Transactions
 from ...spec import BlockOperation, Operation
 from ..netlist.design import Design

@@ -16,11 +16,11 @@ from ...host.errors import DesignError, ToolError
 from ...host.files import write_whole
 from ...sim.check.scoreboard import Scoreboard
 from ...sim.operations import drawn, golden, of, supplied
-from ...sim.run.driver import Driver
-from ...sim.run.handshake import HandshakeError
 from ...sim.run.icarus import on_icarus
-from ...sim.run.stream import clocked_ports, streamed
-from ...sim.run.verilated import driver_of
+from ...sim.run.verilator.driver import Driver
+from ...sim.run.verilator.handshake import HandshakeError
+from ...sim.run.verilator.stream import clocked_ports, streamed
+from ...sim.run.verilator.verilated import driver_of
 from ...sim.stored import behind_ports
 from ...sim.transactions import Transactions
 from ...spec import BlockOperation, Role

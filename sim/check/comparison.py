@@ -12,7 +12,7 @@ from ...hdl import HardwareConfig
 from ...spec import Role
 from ..causes import Cause
 from ..operations import drawn, element_role, golden, of
-from ..run.driver import Driver
+from ..run.verilator.driver import Driver
 from ..transactions import Transactions
 
 CHUNK = 1 << 15

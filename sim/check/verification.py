@@ -17,9 +17,9 @@ from ...spec import Encode, Nvfp4Encode, Operation
 from .. import stimuli as make
 from ..encode.simulation import blocks_of
 from ..operations import drawn, golden, of
-from ..run.driver import Driver
-from ..run.handshake import HandshakeError, StalledDriver
-from ..run.verilated import driver_of
+from ..run.verilator.driver import Driver
+from ..run.verilator.handshake import HandshakeError, StalledDriver
+from ..run.verilator.verilated import driver_of
 from ..simulation import EncoderSimulation, Stimuli
 from ..transactions import Transactions
 from .record import Record

@@ -25,7 +25,7 @@ from ..check.unknowns import tests_of
 from ..operations import of
 from ..run import tools
 from ..run.preprocess import verilog_file
-from ..run.runtime import HEADER, LIBRARY, cocotb_library, in_make
+from ..run.verilator.runtime import HEADER, LIBRARY, cocotb_library, in_make
 from ..stored import behind_ports
 from ..transactions import word
 

@@ -1,1 +1,1 @@
-"""Simulators: Verilated designs as functions, and Icarus."""
+"""Simulators of Verilog: Verilator and Icarus."""

@@ -133,7 +133,7 @@ def test_what_compilers_made_is_apart(compiler, monkeypatch):
 
 
 def test_a_design_that_cannot_be_loaded_is_4(fails, monkeypatch, tmp_path):
-    monkeypatch.setattr("mxcast.sim.run.verilated.build", lambda *_, **__: tmp_path / "dut.so")
+    monkeypatch.setattr("mxcast.sim.run.verilator.verilated.build", lambda *_, **__: tmp_path / "dut.so")
     assert fails(4, "verify", *SMALL).startswith(f"the Verilated design cannot be loaded: {tmp_path / 'dut.so'}: ")
 
 

@@ -15,7 +15,7 @@ from mxcast.hdl import nvfp4_config, verilog
 from mxcast.hdl.cast import number as number_cast
 from mxcast.hdl.nvfp4 import element as nvfp4_element
 from mxcast.hdl.nvfp4 import scale as nvfp4_scale
-from mxcast.hdl.primitives.binary32 import rounded as rounded_in_hardware
+from mxcast.hdl.primitives.binary32.arithmetic import rounded as rounded_in_hardware
 from mxcast.models.arrays.codes import code_values
 from mxcast.models.arrays.source import DTYPES, widen
 from mxcast.proof.foreign.check_rtl import check_rtl
@@ -24,7 +24,7 @@ from mxcast.sim import verify
 from mxcast.sim.nvfp4.encode_ties import ties
 from mxcast.sim.nvfp4.stimuli import with_constants
 from mxcast.sim.operations import golden, of
-from mxcast.sim.run.verilated import driver_of
+from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.sim.stimuli.ties import halves, odd_part, products
 from mxcast.sim.transactions import Transactions
 from mxcast.spec import E2M1, E4M3, CastRounding, Role, nvfp4_decoding, nvfp4_encoding
@@ -237,7 +237,7 @@ def encoder(plain: Plain):
 
 
 def ties_up(m, name, number, sticky=0):
-    """`hdl.primitives.binary32.rounded` with ties away from zero, as if something were set below them."""
+    """`hdl.primitives.binary32.arithmetic.rounded` with ties away from zero, as if something were set below them."""
     return rounded_in_hardware(m, name, number, 1)
 
 

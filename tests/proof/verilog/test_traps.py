@@ -22,7 +22,7 @@ from mxcast.proof.solve.prove import Proof
 from mxcast.proof.solve.solver import solve
 from mxcast.proof.verilog.readers import readers
 from mxcast.proof.verilog.text import plain
-from mxcast.sim.run.verilated import Verilated, driver_of
+from mxcast.sim.run.verilator.verilated import Verilated, driver_of
 
 CONFIG = converter_config("e2m1", "ocp", block_size=2)
 INNER = verilog(CONFIG, "inner")

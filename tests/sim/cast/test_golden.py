@@ -22,8 +22,8 @@ from mxcast.sim import verilate
 from mxcast.sim.cast.simulation import CastSimulation
 from mxcast.sim.check.self_checking import bench
 from mxcast.sim.check.verification import verify
-from mxcast.sim.run.driver import Driver, build
-from mxcast.sim.run.verilated import driver_of
+from mxcast.sim.run.verilator.driver import Driver, build
+from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.sim.transactions import Transactions
 from mxcast.spec import (
     CAST_RULES,

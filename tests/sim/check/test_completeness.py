@@ -14,7 +14,7 @@ from mxcast.hdl.primitives import amax
 from mxcast.models import quantize
 from mxcast.sim.check.families import FAMILIES, every_element
 from mxcast.sim.check.verification import verify
-from mxcast.sim.run.array import ConverterArray, compare_all
+from mxcast.sim.run.verilator.array import ConverterArray, compare_all
 from mxcast.spec import BLOCK_SIZES, ELEMENTS, SOURCES, Rounding, ScaleRule, Specials, Subnormals, numerics
 
 from ...configurations import share

@@ -16,7 +16,7 @@ from mxcast.hdl.encode.threshold import Threshold
 from mxcast.hdl.primitives import amax
 from mxcast.sim import test as regress
 from mxcast.sim import verify
-from mxcast.sim.run.verilated import driver_of
+from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.spec import EncodedZero, ScaleRule, Specials, Subnormals
 
 NAME = "planted"

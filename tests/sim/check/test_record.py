@@ -17,7 +17,7 @@ from mxcast.sim import verify
 from mxcast.sim.check import record, verification
 from mxcast.sim.check.record import Record
 from mxcast.sim.check.scoreboard import Scoreboard
-from mxcast.sim.run.verilated import driver_of
+from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.sim.stimuli import exhaustive_total, sweep
 
 CONFIG = converter_config("e4m3", source="bf16", block_size=4)

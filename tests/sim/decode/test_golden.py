@@ -25,8 +25,8 @@ from mxcast.models.fast.decode import decode_blocks
 from mxcast.sim.check.self_checking import bench
 from mxcast.sim.check.verification import verify
 from mxcast.sim.decode.simulation import DecodeSimulation
-from mxcast.sim.run.driver import Driver, build
-from mxcast.sim.run.verilated import driver_of
+from mxcast.sim.run.verilator.driver import Driver, build
+from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.spec import BLOCKS, DECODERS, DecodedNan, Kind, Role, Rounding, ScaleReading, block_format, decoding
 
 from ...configurations import in_turn, share

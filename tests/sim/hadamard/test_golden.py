@@ -14,7 +14,7 @@ from mxcast.models import rotate
 from mxcast.models.exact.hadamard import rotate_block
 from mxcast.sim import verify
 from mxcast.sim.hadamard.simulation import HadamardSimulation
-from mxcast.sim.run.verilated import driver_of
+from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.sim.transactions import Transactions
 from mxcast.spec import Hadamard, Role
 

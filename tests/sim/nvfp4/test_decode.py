@@ -14,7 +14,7 @@ from mxcast.hdl.nvfp4.decoder import FACTORS, NANS
 from mxcast.models.exact.nvfp4_decode import decode_block
 from mxcast.sim import verify
 from mxcast.sim.nvfp4.decode import Nvfp4DecodeSimulation
-from mxcast.sim.run.verilated import driver_of
+from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.sim.transactions import Transactions
 from mxcast.spec import Convention, DecodedNan, Nvfp4Decode, Role
 

@@ -23,7 +23,7 @@ from mxcast.models.exact.nvfp4_encode import ORDERS, block_scale
 from mxcast.models.fast.nvfp4_encode import tensor_constants
 from mxcast.sim import verify
 from mxcast.sim.nvfp4.nearest import nearest
-from mxcast.sim.run.verilated import driver_of
+from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.sim.transactions import Transactions
 from mxcast.spec import E4M3, FP32, Role, nvfp4_encoding
 

@@ -10,12 +10,12 @@ import pytest
 
 from mxcast.hdl import nvfp4_config, verilog
 from mxcast.hdl.nvfp4.candidate import ElementError, ErrorSum, GridUnit
-from mxcast.hdl.primitives.binary32_limits import INF
+from mxcast.hdl.primitives.binary32.limits import INF
 from mxcast.models.arrays.codes import code_values
 from mxcast.models.fast.nvfp4_encode import POWERS, Chunk
 from mxcast.sim import verify
 from mxcast.sim.operations import golden
-from mxcast.sim.run.verilated import driver_of
+from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.sim.transactions import Transactions
 from mxcast.spec import E2M1, E4M3, FP32, FourOverSix
 

@@ -13,8 +13,8 @@ from mxcast.proof import prove
 from mxcast.proof.solve.argument import Status
 from mxcast.sim import test as regress
 from mxcast.sim import verify, verilate
-from mxcast.sim.run.handshake import HandshakeError
-from mxcast.sim.run.verilated import Verilated, driver_of
+from mxcast.sim.run.verilator.handshake import HandshakeError
+from mxcast.sim.run.verilator.verilated import Verilated, driver_of
 
 from ..cocotb.test_regression import needs_icarus
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...spec import Port
+from ....spec import Port
 from .driver import Driver
 
 FAULTS = (

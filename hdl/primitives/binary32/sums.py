@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from ...spec import FP32
-from .binary32 import SIGNIFICAND, divided, leading_zeros
+from ....spec import FP32
+from .arithmetic import SIGNIFICAND, divided, leading_zeros
 
 LONG = FP32.bits
 """Bits of a magnitude with the longer exponent field."""

@@ -10,17 +10,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...hdl import BlockConverter, ConverterConfig
-from ...hdl.emission.emit import WAIVER
-from ...hdl.emission.modules import convert_all
-from ...models.arrays.source import code_dtype
-from ...models.exact.encode import quantize_block
-from ...spec import Encode, Port, Role
-from .. import stimuli as make
-from ..check.scoreboard import Scoreboard
-from ..encode.simulation import blocks_of
-from ..operations import drawn, golden
-from ..transactions import Transactions
+from ....hdl import BlockConverter, ConverterConfig
+from ....hdl.emission.emit import WAIVER
+from ....hdl.emission.modules import convert_all
+from ....models.arrays.source import code_dtype
+from ....models.exact.encode import quantize_block
+from ....spec import Encode, Port, Role
+from ... import stimuli as make
+from ...check.scoreboard import Scoreboard
+from ...encode.simulation import blocks_of
+from ...operations import drawn, golden
+from ...transactions import Transactions
 from .driver import Driver, build
 
 TOP = "side_by_side"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...spec import Operation, Port, Role
+from ....spec import Operation, Port, Role
 from .driver import Driver, build
 
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, Unpack, overload
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ...hdl import (
+from ....hdl import (
     CONSTRAINTS,
     AnyFields,
     AnyFormat,
@@ -20,17 +20,17 @@ from ...hdl import (
     configuration,
     verilog,
 )
-from ...models import BlockArray, Quantized
-from ...models.arrays.source import DTYPES, Random, widen
-from ...models.fast.cast import cast_array, uncast_array
-from ...models.fast.decode import decoded
-from ...models.fast.encode import check_blocks, quantized
-from ...models.fast.hadamard import rotated_array
-from ...models.fast.nvfp4_decode import nvfp4_decoded
-from ...models.fast.nvfp4_encode import Constants, TensorAmax, nvfp4_array
-from ...spec import Cast, Decode, Encode, Hadamard, Nvfp4Decode, Nvfp4Encode, Operation, Role
-from ..stored import behind_ports
-from ..transactions import Transactions, data_ports
+from ....models import BlockArray, Quantized
+from ....models.arrays.source import DTYPES, Random, widen
+from ....models.fast.cast import cast_array, uncast_array
+from ....models.fast.decode import decoded
+from ....models.fast.encode import check_blocks, quantized
+from ....models.fast.hadamard import rotated_array
+from ....models.fast.nvfp4_decode import nvfp4_decoded
+from ....models.fast.nvfp4_encode import Constants, TensorAmax, nvfp4_array
+from ....spec import Cast, Decode, Encode, Hadamard, Nvfp4Decode, Nvfp4Encode, Operation, Role
+from ...stored import behind_ports
+from ...transactions import Transactions, data_ports
 from .driver import Driver, build
 from .handshake import StalledDriver
 from .table_driver import TableDriver

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ...host.cache import kept_folder
-from ...host.errors import ToolError
-from ...host.processes import python, run
-from ...spec import Port, Role
-from ..transactions import Transactions, data_ports, word
-from . import tools
+from ....host.cache import kept_folder
+from ....host.errors import ToolError
+from ....host.processes import python, run
+from ....spec import Port, Role
+from ...transactions import Transactions, data_ports, word
+from .. import tools
 from .runtime import HEADER, OPTIMISATION, compile_cpp, driver_library, includes, run_tool
 
 LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 
-from ...spec import FP32, FloatFormat
+from ....spec import FP32, FloatFormat
 
 SIGNIFICAND = FP32.man_bits + 1
 """Bits of a binary32 significand."""

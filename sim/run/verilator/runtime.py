@@ -10,10 +10,10 @@ import shutil
 from importlib.resources import files
 from pathlib import Path
 
-from ...host.cache import kept_folder, scratch
-from ...host.errors import ToolError
-from ...host.processes import run
-from . import tools
+from ....host.cache import kept_folder, scratch
+from ....host.errors import ToolError
+from ....host.processes import run
+from .. import tools
 
 OPTIMISATION = "-O1"
 """Optimisation of designs: -O2 takes a third more time for code that is a twelfth faster. No design spends its time in

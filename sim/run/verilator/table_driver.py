@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ...hdl.nvfp4.threshold_row import Row, row_ports, row_under
-from ...spec import FP32, Nvfp4Encode, Port, Role
-from ..transactions import Transactions, word
+from ....hdl.nvfp4.threshold_row import Row, row_ports, row_under
+from ....spec import FP32, Nvfp4Encode, Port, Role
+from ...transactions import Transactions, word
 from .driver import Driver
 
 ONE = FP32.bias << FP32.man_bits

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 
-from ...spec import FP32
-from .binary32 import SIGNIFICAND, Number
+from ....spec import FP32
+from .arithmetic import SIGNIFICAND, Number
 
 PATTERN = FP32.bits - 1
 """Bits of a magnitude."""

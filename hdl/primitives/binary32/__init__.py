@@ -1,0 +1,1 @@
+"""Binary32 arithmetic of magnitudes in hardware."""

@@ -1,0 +1,1 @@
+"""Verilated designs as functions over arrays."""
