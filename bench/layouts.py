@@ -248,9 +248,9 @@ def rendered(page: str, kept: dict) -> str:
     head = ["layout", "library", "it reads what we write, by", "we read what it writes, by"]
     exact = [f"`{':'.join(name)}`" for name, library in LIBRARIES.items() if library.is_exact and name[1] == "nvfp4"]
     said = (
-        f"\nOf {', '.join(exact)} the tensor scale was a power of two: ggml multiplies with it last, "
-        "compressed-tensors gives bfloat16, and MLX divides it by 2688 first, so that elsewhere its "
-        "numbers differ from ours in the last place.\n"
+        f"\n{', '.join(exact)} were compared with a power of two as tensor scale. Other tensor scales give numbers that "
+        "differ from ours in the last place: ggml multiplies with the scale last, compressed-tensors returns bfloat16, "
+        "and MLX divides the scale by 2688 first.\n"
     )
     texts = {"layouts": table(head, _lines(kept["layouts"]), texts=4) + said}
     if "model" in kept:
@@ -287,10 +287,9 @@ def _of_trips(model: dict) -> str:
         f"{model['name']}, {model['bytes'] / 1e6:.0f} MB of float32, was quantized into each of the {len(rows)} "
         "layouts, converted to another layout with the same blocks and convention, and back (`python bench/layouts.py "
         "--model`). "
-        f"Files of `te_columnwise` were made with `pack`. In {alike} of {len(rows)} the last file is the first, byte "
-        "for byte, and its numbers are those that "
-        f"`quantize` and `dequantize` give without a layout. Of {', '.join(alone)} there is no such other layout, and "
-        "they were converted to themselves.\n"
+        f"Files of `te_columnwise` were made with `pack`. In {alike} of {len(rows)} the last file equals the first, "
+        "byte for byte, and its numbers are those that `quantize` and `dequantize` return without a layout. "
+        f"{', '.join(alone)} have no such other layout, and were converted to themselves.\n"
     )
 
 

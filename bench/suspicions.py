@@ -170,9 +170,9 @@ def rendered(page: str, record: dict) -> str:
     files, wrong = len(record["right"]), sum(bool(row["suspicions"]) for row in record["right"])
     count = record["right"][0]["tensors"]
     said = (
-        f"Measured on the {count} matrices of {record['model']}, all in one file, with their other tensors; and on "
-        f"pairs of six of them as gate and up (`python bench/suspicions.py`). Of {files} right files, one for each "
-        f"layout and profile and one of pairs, {wrong or 'none'} "
+        f"Measured on the {count} matrices of {record['model']} (`python bench/suspicions.py`). All are in one file, "
+        "with their other tensors. Six of them are also paired as gate and up. There are "
+        f"{files} right files, one for each layout and profile and one of pairs; {wrong or 'none'} of them "
         f"{'has' if wrong <= 1 else 'have'} a suspicion.\n\n"
     )
     return filled(page, {"suspicions": said + table(["mistake", "layout", "tensors that are found"], rows, texts=2)})
