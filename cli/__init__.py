@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from ..host.signals import install
 
         install()
-        from .streams import open_streams
+        from .output.streams import open_streams
 
         open_streams()
         from .app import command
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stopped:
         from signal import SIGINT
 
-        from .streams import complain
+        from .output.streams import complain
 
         complain("mxcast: interrupted")
         return 128 + getattr(stopped, "number", SIGINT)  # a plain KeyboardInterrupt before `install`

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from ..host.signals import arrived
-from .streams import abandon, complain, reader_is_gone
+from .output.streams import abandon, complain, reader_is_gone
 from .version import print_version
 
 

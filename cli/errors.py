@@ -11,8 +11,8 @@ from warnings import showwarning as default_showwarning
 from ..host.errors import ToolError, ToolMissing
 from ..host.files import Waiting
 from ..host.signals import arrived
-from .streams import complain
-from .text import shown
+from .output.streams import complain
+from .output.text import shown
 
 WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 """Errors of standard output, which name no file."""

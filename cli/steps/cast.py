@@ -8,7 +8,7 @@ from functools import partial
 from ...explain.cast import CastExplanation, CastStep
 from ...explain.explanation import as_float
 from ...spec import Cast, CastRounding
-from ..output import Output
+from ..output.output import Output
 from .parts import Cells, cut_bits, elements, line, number, pattern, rounding, title
 
 

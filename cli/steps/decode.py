@@ -6,7 +6,7 @@ from functools import partial
 
 from ...explain.decode import DecodedStep, DecodeExplanation
 from ...spec import Decode, DecodedRounding
-from ..output import Output
+from ..output.output import Output
 from .parts import Cells, cut_bits, elements, line, number, pattern, rounding, title
 
 ALWAYS = ("destination", "scale_reading", "rounding", "overflow", "subnormals")

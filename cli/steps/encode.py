@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 
 from ...explain.encode_steps import ElementStep, Explanation, ScaleStep
 from ...spec import Encode, NumberFormat, Rounding
-from ..output import Output
+from ..output.output import Output
 from .parts import Cells, block, cut_bits, elements, line, number, pattern, rounding, title
 
 ALWAYS = ("block_size", "source", "scale_rule", "rounding", "specials")

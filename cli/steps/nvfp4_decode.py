@@ -6,7 +6,7 @@ from functools import partial
 
 from ...explain.nvfp4_decode import Nvfp4DecodedStep, Nvfp4DecodeExplanation
 from ...spec import Nvfp4Decode
-from ..output import Output
+from ..output.output import Output
 from .parts import Cells, elements, line, number, pattern, title
 
 ALWAYS = ("destination", "convention")

@@ -7,7 +7,7 @@ from functools import partial
 
 from ...explain.nvfp4_encode import Nvfp4Element, Nvfp4Explanation
 from ...spec import Nvfp4Encode
-from ..output import Output
+from ..output.output import Output
 from .parts import Cells, block, elements, line, number, pattern, rounding, title
 
 ALWAYS = ("block_size", "source", "order", "rounding")

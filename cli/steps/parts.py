@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from rich.text import Text
 
 from ...spec import Operation
-from ..output import Output
+from ..output.output import Output
 
 if TYPE_CHECKING:
     from ...explain.cast import CastStep

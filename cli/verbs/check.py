@@ -10,10 +10,10 @@ import typer
 from ...host.cache import refreshed
 from ...spec import is_nvfp4
 from ..errors import ExitCode
-from ..file_options import Pad
-from ..options import Blocks, DesignOptions, Force, HardwareOptions, Seed
-from ..output import Output
-from ..request import check_emitted, request
+from ..options.common import Blocks, DesignOptions, Force, HardwareOptions, Seed
+from ..options.files import Pad
+from ..options.request import check_emitted, request
+from ..output.output import Output
 
 if TYPE_CHECKING:
     from ...sim import Verification

@@ -13,9 +13,9 @@ from ...host.files import read_toml
 from ...spec import Hadamard, Role
 from ...spec.catalogue import unknown_name
 from ..errors import ExitCode
-from ..options import Blocks, Config, Force, FormatOption, Op, Out, ProfileOptions, RuleOptions, Seed
-from ..output import Output
-from ..request import request
+from ..options.common import Blocks, Config, Force, FormatOption, Op, Out, ProfileOptions, RuleOptions, Seed
+from ..options.request import request
+from ..output.output import Output
 from .proving import Solver, Timeout, read_by, steps_table
 
 if TYPE_CHECKING:

@@ -30,11 +30,11 @@ from ...spec import (
 )
 from ...spec.catalogue import known_name
 from ...spec.formats.names import scalar_format
-from ..assignments import assigned, profile_and_fields
 from ..errors import ExitCode
-from ..options import Force, Op, Set
-from ..output import Output
-from ..request import ALL, every_format
+from ..options.assignments import assigned, profile_and_fields
+from ..options.common import Force, Op, Set
+from ..options.request import ALL, every_format
+from ..output.output import Output
 
 if TYPE_CHECKING:
     from ...compare.certificate import ElementCertificate

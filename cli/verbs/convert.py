@@ -9,13 +9,13 @@ import typer
 
 from ...spec import Encode, Nvfp4Encode, block_format, is_nvfp4
 from ...spec.profiles.layouts import library_profile
-from ..converted import file_written, quantized_row, resumable, shards_written
-from ..file_options import FileOptions, Pad, Source, StoredOptions, Target, Transposed
-from ..options import Config, FormatOption, ProfileOptions, RuleOptions
-from ..output import Output
-from ..request import nvfp4_rules, request
-from ..settings import Settings, read_settings
-from ..text import one_line
+from ..options.common import Config, FormatOption, ProfileOptions, RuleOptions
+from ..options.files import FileOptions, Pad, Source, StoredOptions, Target, Transposed
+from ..options.request import nvfp4_rules, request
+from ..options.settings import Settings, read_settings
+from ..output.converted import file_written, quantized_row, resumable, shards_written
+from ..output.output import Output
+from ..output.text import one_line
 
 if TYPE_CHECKING:
     from ...tensors.convert.files import DequantizedFile

@@ -11,9 +11,9 @@ import typer
 
 from ...hdl import ConverterConfig
 from ...spec.catalogue import known_name
-from ..options import DesignOptions, Force
-from ..output import Output
-from ..request import check_emitted, request
+from ..options.common import DesignOptions, Force
+from ..options.request import check_emitted, request
+from ..output.output import Output
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
 
 from ...host.errors import ToolMissing
-from ..output import Output
+from ..output.output import Output
 
 PURPOSES = {
     None: "everything",

@@ -8,10 +8,10 @@ import typer
 
 from ...hdl import CastConfig, ConverterConfig
 from ...spec import FP32, Cast, Decode, Nvfp4Encode, is_nvfp4, nvfp4_decoding, profile_of
-from ..options import RuleOptions
-from ..output import Output
-from ..request import nvfp4_rules, request
-from ..values import read_byte, read_codes, read_constants, read_number, read_numbers, read_random, read_values
+from ..options.common import RuleOptions
+from ..options.request import nvfp4_rules, request
+from ..options.values import read_byte, read_codes, read_constants, read_number, read_numbers, read_random, read_values
+from ..output.output import Output
 
 USAGES = {
     "encode": "explain {} --values '1.5, -0.3, 0x3F800000, 1e-3*8'",

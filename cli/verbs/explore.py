@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ...spec.catalogue import unknown_name
-from ..assignments import assignment
 from ..errors import ExitCode
-from ..options import Force
-from ..output import Output
-from ..streams import complain
-from ..text import one_line
+from ..options.assignments import assignment
+from ..options.common import Force
+from ..output.output import Output
+from ..output.streams import complain
+from ..output.text import one_line
 
 if TYPE_CHECKING:
     from ...explore import Exploration, Explored, Lists, Progress

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from ..options import HardwareOptions
-from ..output import Output
-from ..request import request
+from ..options.common import HardwareOptions
+from ..options.request import request
+from ..output.output import Output
 
 
 def emit(

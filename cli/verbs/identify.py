@@ -10,10 +10,10 @@ import typer
 from ...spec.catalogue import unknown_name
 from ...spec.profiles.resolve import operation_of
 from ..errors import ExitCode
-from ..options import Blocks, FormatOption, Op, ProfileOptions, Seed
-from ..output import Output
-from ..streams import stdout_as_stderr
-from ..text import one_line
+from ..options.common import Blocks, FormatOption, Op, ProfileOptions, Seed
+from ..output.output import Output
+from ..output.streams import stdout_as_stderr
+from ..output.text import one_line
 from .check_rtl import NAN_CODES
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ExitCode
-from ..file_options import ArrayNames, Read
-from ..output import Output
-from ..text import one_line
+from ..options.files import ArrayNames, Read
+from ..output.output import Output
+from ..output.text import one_line
 
 if TYPE_CHECKING:
     from ...tensors.inspect.inspection import InspectedTensor, Inspection

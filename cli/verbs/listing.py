@@ -26,7 +26,7 @@ from ...spec.catalogue import known_name
 from ...spec.formats.names import named_blocks
 from ...spec.layouts.scaled import SCALED_LAYOUTS
 from ...spec.profiles.layouts import library_profile
-from ..output import Output
+from ..output.output import Output
 
 Rows = list[dict[str, object]]
 

@@ -14,9 +14,9 @@ from ...host.files import parsed_json, regular
 from ...spec import Encode, Nvfp4Encode, Role
 from ...spec.catalogue import entry
 from ..errors import ExitCode
-from ..options import Force, HardwareOptions, Seed
-from ..output import Output
-from ..request import Request, request
+from ..options.common import Force, HardwareOptions, Seed
+from ..options.request import Request, request
+from ..output.output import Output
 
 if TYPE_CHECKING:
     from ...proof import Proof

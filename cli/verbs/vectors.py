@@ -11,9 +11,9 @@ import typer
 from ...host.errors import ToolMissing
 from ...spec.profiles.resolve import operation_of
 from ..errors import ExitCode
-from ..options import Format, Op, ProfileOptions, Seed
-from ..output import Output
-from ..streams import complain
+from ..options.common import Format, Op, ProfileOptions, Seed
+from ..output.output import Output
+from ..output.streams import complain
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ from typing import ClassVar
 from ...sim.transactions import Transactions
 from ...spec import Operation
 from .candidates import Candidate, Rules
-from .departures import Departure
+from .causes.departures import Departure
 
 
 class Verdict(StrEnum):

@@ -10,8 +10,8 @@ from ...sim.operations import golden
 from ...sim.transactions import Transactions
 from ...spec import Encode, Role
 from .candidates import Candidate, Converted
+from .expected.returned_numbers import numbers_of
 from .outcome import is_departure
-from .returned_numbers import numbers_of
 from .separation import separation
 from .trial import Trial
 

@@ -15,11 +15,11 @@ from ...spec import Encode, Nvfp4Encode, Role
 from .. import tensors
 from ..subject.subject import Function, SubjectError
 from .candidates import Candidate, Converted, Judged, Rules, candidates, inputs_of_software, judged
+from .causes.named_causes import named_causes
 from .character import character, depends_on_others, is_random
-from .distribution import judged_by_distribution
-from .named_causes import named_causes
+from .expected.returned_numbers import judged_numbers
 from .outcome import Identification, Verdict, is_departure
-from .returned_numbers import judged_numbers
+from .stochastic.distribution import judged_by_distribution
 
 NORMAL = 10_000
 """Blocks of N(0,1)."""

@@ -10,10 +10,10 @@ import numpy as np
 from ...sim.operations import golden, of
 from ...spec import Encode, Role
 from .candidates import Candidate, Converted, Rules
-from .departures import Causes, Departure, unexplained
-from .minimise import smallest
-from .returned_numbers import described_numbers, remarks_on_numbers
-from .suspicions import is_exchanged, suspicions
+from .causes.departures import Causes, Departure, unexplained
+from .causes.minimise import smallest
+from .causes.suspicions import is_exchanged, suspicions
+from .expected.returned_numbers import described_numbers, remarks_on_numbers
 from .trial import FEW, Trial
 
 WITNESSES = 4

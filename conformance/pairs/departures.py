@@ -10,8 +10,8 @@ from ...sim.operations import of
 from ...sim.transactions import Transactions
 from ...spec import Role
 from ..identify.candidates import Converted
-from ..identify.named_causes import named_causes
-from ..identify.suspicions import suspicions
+from ..identify.causes.named_causes import named_causes
+from ..identify.causes.suspicions import suspicions
 from .files import SAMPLE, Files, Tried
 
 SHOWN = 3

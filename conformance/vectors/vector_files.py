@@ -23,7 +23,7 @@ from ...host.files import claimed, parsed_json, regular, sha256, write_whole
 from ...sim.transactions import Transactions, packed, word
 from ...spec import Port, operation_of
 from ...spec.profiles.resolve import profile_of
-from ..identify.exact_results import exact_results
+from ..identify.expected.exact_results import exact_results
 from .vectors import Category, VectorSet, distinct, least_distinct
 
 FORMAT = 1

@@ -18,7 +18,7 @@ from ...sim.simulation import EncoderSimulation
 from ...sim.transactions import Transactions, data_ports, word
 from ...spec import E8M0, Cast, Decode, Encode, FloatFormat, Nvfp4Decode, Nvfp4Encode, Operation, Port, Role
 from .. import tensors
-from ..identify.exact_results import exact_results
+from ..identify.expected.exact_results import exact_results
 
 SIZES = ("small", "full")
 RANDOM_BLOCKS = {"small": 400, "full": 4096}

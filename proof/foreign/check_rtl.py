@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from ...conformance.identify.candidates import Converted, candidates, judged, ranked
-from ...conformance.identify.minimise import fewest, smallest
-from ...conformance.identify.named_causes import named_causes
-from ...conformance.identify.suspicions import suspicions
+from ...conformance.identify.causes.minimise import fewest, smallest
+from ...conformance.identify.causes.named_causes import named_causes
+from ...conformance.identify.causes.suspicions import suspicions
 from ...hdl import HardwareConfig
 from ...host.errors import DesignError
 from ...host.files import claimed, write_whole

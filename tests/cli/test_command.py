@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from mxcast.cli.options import RuleOptions
-from mxcast.cli.request import request
+from mxcast.cli.options.common import RuleOptions
+from mxcast.cli.options.request import request
 from mxcast.host.errors import ToolMissing
 from mxcast.models import quantize
 from mxcast.spec import BLOCKS, OTHER_BLOCKS, PROFILES, RULES, SOURCES, block_format, is_nvfp4

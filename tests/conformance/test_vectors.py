@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from mxcast.cli import main
-from mxcast.conformance.identify.exact_results import exact_results
+from mxcast.conformance.identify.expected.exact_results import exact_results
 from mxcast.conformance.vectors.confirmation import Disagreement, confirmed
 from mxcast.conformance.vectors.vector_files import check, write
 from mxcast.conformance.vectors.vectors import Category, VectorSet, distinct, least_distinct, made

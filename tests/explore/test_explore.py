@@ -541,7 +541,7 @@ def test_the_bar_begins_twice(monkeypatch):
 
     import rich.progress
 
-    from mxcast.cli.output import Output
+    from mxcast.cli.output.output import Output
     from mxcast.cli.verbs.explore import _bar
     from mxcast.explore import Progress
 

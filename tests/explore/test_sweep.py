@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mxcast.cli.assignments import assignment
+from mxcast.cli.options.assignments import assignment
 from mxcast.explore import SWEEPS, Point, Sweep, chosen_sweep, read_sweep
 from mxcast.explore.ablation import CLAUSES
 from mxcast.explore.points import Explored

@@ -12,7 +12,7 @@ import sys
 import numpy as np
 import pytest
 
-from mxcast.cli.values import read_values
+from mxcast.cli.options.values import read_values
 from mxcast.models import quantize
 from mxcast.spec import numerics
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...hdl.config.command import command_line
-from ...models.arrays.codes import code_values
-from ...models.fast.decode import decode_blocks
-from ...sim.operations import golden, of
-from ...sim.transactions import Transactions
-from ...spec import Decode, Encode, Role
-from .candidates import Converted, Judged
-from .suspicions import suspicions
+from ....hdl.config.command import command_line
+from ....models.arrays.codes import code_values
+from ....models.fast.decode import decode_blocks
+from ....sim.operations import golden, of
+from ....sim.transactions import Transactions
+from ....spec import Decode, Encode, Role
+from ..candidates import Converted, Judged
+from ..causes.suspicions import suspicions
 
 NO_ELEMENT = "numbers that no element has under the right scale"
 OTHER_ELEMENTS = "other elements"

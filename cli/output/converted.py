@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..host.files import UNFINISHED
+from ...host.files import UNFINISHED
 from .output import Output
 from .text import one_line
 
 if TYPE_CHECKING:
-    from ..models import Statistics
-    from ..tensors.checkpoint.checkpoints import ConvertedCheckpoint
-    from ..tensors.convert.files import DequantizedFile
-    from ..tensors.convert.not_finite import NotFinite
-    from ..tensors.convert.repacking import ConvertedFile
+    from ...models import Statistics
+    from ...tensors.checkpoint.checkpoints import ConvertedCheckpoint
+    from ...tensors.convert.files import DequantizedFile
+    from ...tensors.convert.not_finite import NotFinite
+    from ...tensors.convert.repacking import ConvertedFile
 
 SHOWN = 8
 """Tensors with NaN or Inf in their results that are named."""
@@ -49,7 +49,7 @@ def quantized_row(name: str, shape: str, statistics: Statistics) -> dict[str, ob
 
 def shards_written(report: ConvertedCheckpoint, output: Output) -> None:
     """Print a row for each shard."""
-    from ..tensors.convert.not_finite import NotFinite
+    from ...tensors.convert.not_finite import NotFinite
 
     by = dict.fromkeys(report.resumed, "an earlier command and this one") | dict.fromkeys(
         report.kept, "an earlier command"

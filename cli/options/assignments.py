@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..spec.catalogue import excerpt
+from ...spec.catalogue import excerpt
 
 MOST_DIGITS = 18
 """Digits of the largest whole number that is read."""

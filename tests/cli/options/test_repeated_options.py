@@ -79,7 +79,7 @@ def test_an_interrupt_is_a_document_too(tmp_path):
     code = (
         "import os, signal, sys\n"
         "from mxcast.cli import main\n"
-        "import mxcast.cli.output as output\n"
+        "import mxcast.cli.output.output as output\n"
         "output.Output.table = lambda *rest: os.kill(os.getpid(), signal.SIGTERM)\n"
         "output.Output.document = output.Output.table\n"
         "sys.exit(main())"

@@ -21,7 +21,7 @@ from .text import shown
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..hdl import HardwareConfig
+    from ...hdl import HardwareConfig
 
 PIPE = 10_000
 """Columns of a pipe: no line is folded or cut."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...models.arrays.codes import code_values
-from ...models.arrays.source import DTYPES, narrow, widen
-from ...models.fast.nvfp4_encode import ORDERS
-from ...sim.transactions import Transactions
-from ...spec import Cast, Encode, FloatFormat, NumberFormat, Nvfp4Encode, Role
-from .candidates import Rules
+from ....models.arrays.codes import code_values
+from ....models.arrays.source import DTYPES, narrow, widen
+from ....models.fast.nvfp4_encode import ORDERS
+from ....sim.transactions import Transactions
+from ....spec import Cast, Encode, FloatFormat, NumberFormat, Nvfp4Encode, Role
+from ..candidates import Rules
 
 
 def wide(source: FloatFormat, patterns: np.ndarray) -> np.ndarray:

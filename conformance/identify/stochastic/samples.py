@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ...spec import Cast, NumberFormat
-from .candidates import Candidate, Rules
+from ....spec import Cast, NumberFormat
+from ..candidates import Candidate, Rules
+from ..expected.scaled import magnitudes
 from .independence import Independence, is_central
-from .scaled import magnitudes
 
 
 @dataclass

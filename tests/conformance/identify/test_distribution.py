@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import mxcast
-from mxcast.conformance.identify import independence
-from mxcast.conformance.identify.fairness import RISK, bound
-from mxcast.conformance.identify.independence import Independence
+from mxcast.conformance.identify.stochastic import independence
+from mxcast.conformance.identify.stochastic.fairness import RISK, bound
+from mxcast.conformance.identify.stochastic.independence import Independence
 from mxcast.testing import assert_follows
 
 

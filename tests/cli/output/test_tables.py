@@ -9,8 +9,8 @@ import termios
 
 import pytest
 
-from mxcast.cli.output import Output
-from mxcast.cli.tables import listed
+from mxcast.cli.output.output import Output
+from mxcast.cli.output.tables import listed
 
 ROWS = [
     {"tensor": "l.weight", "shape": "2 x 32", "rules": {"a": 1, "b": 2}, "NaN": 0, "dB": float("nan"), "remark": None},

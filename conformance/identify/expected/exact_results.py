@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ...models.exact.binary32 import Value, value_of
-from ...models.exact.cast import cast_number
-from ...models.exact.decode import decode_block
-from ...models.exact.encode import quantize_block
-from ...models.exact.nvfp4_decode import decode_block as decode_under_two
-from ...models.exact.nvfp4_encode import Constants, encode_under
-from ...sim.operations import element_role
-from ...sim.transactions import Transactions, data_ports, word
-from ...spec import FP32, Cast, Decode, Encode, Nvfp4Decode, Nvfp4Encode, Operation, Role
+from ....models.exact.binary32 import Value, value_of
+from ....models.exact.cast import cast_number
+from ....models.exact.decode import decode_block
+from ....models.exact.encode import quantize_block
+from ....models.exact.nvfp4_decode import decode_block as decode_under_two
+from ....models.exact.nvfp4_encode import Constants, encode_under
+from ....sim.operations import element_role
+from ....sim.transactions import Transactions, data_ports, word
+from ....spec import FP32, Cast, Decode, Encode, Nvfp4Decode, Nvfp4Encode, Operation, Role
 
 Lanes = dict[Role, list[int]]
 """The fields of one transaction, by the roles of its ports."""

@@ -11,7 +11,7 @@ import pytest
 import mxcast
 from mxcast.conformance import tensors
 from mxcast.conformance.identify.candidates import Converted
-from mxcast.conformance.identify.departures import Causes
+from mxcast.conformance.identify.causes.departures import Causes
 from mxcast.conformance.subject.subject import Function
 from mxcast.models import BlockArray
 from mxcast.sim.operations import of

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..hdl import (
+from ...hdl import (
     CONFIGURATIONS,
     CONSTRAINTS,
     DECODER_CHOICES,
@@ -15,8 +15,8 @@ from ..hdl import (
     ConverterConfig,
     HardwareConfig,
 )
-from ..hdl.emission.designs import design_in, design_of
-from ..spec import (
+from ...hdl.emission.designs import design_in, design_of
+from ...spec import (
     BLOCKS,
     CAST_RULES,
     DECODE_RULES,
@@ -34,14 +34,14 @@ from ..spec import (
     is_nvfp4,
     nvfp4_encoding,
 )
-from ..spec.catalogue import known_name, unknown_name
-from ..spec.identifiers import LONGEST
-from ..spec.operations.ptx import FORMATS as PTX_FORMATS
-from ..spec.operations.ptx import is_instruction
-from ..spec.profiles.resolve import formats_of
+from ...spec.catalogue import known_name, unknown_name
+from ...spec.identifiers import LONGEST
+from ...spec.operations.ptx import FORMATS as PTX_FORMATS
+from ...spec.operations.ptx import is_instruction
+from ...spec.profiles.resolve import formats_of
+from ..output.output import Output
 from .assignments import assigned, profile_and_fields
-from .options import OPERATIONS, HardwareOptions, ProfileOptions, RuleOptions
-from .output import Output
+from .common import OPERATIONS, HardwareOptions, ProfileOptions, RuleOptions
 from .settings import TABLES, Settings, read_settings
 
 ALL = "all"
@@ -167,7 +167,7 @@ def request(
         if chosen := next((key for key in constraints if key in own), None):
             raise ValueError(f"{chosen} chooses registers: mxcast {usage.split()[0]} takes rules only")
     elif constraints:
-        from ..synth import constrained
+        from ...synth import constrained
 
         with output.progress("choosing the stage boundaries"):
             configs = tuple(constrained(one, constraints) for one in configs)
@@ -180,7 +180,7 @@ def request(
 
 def check_emitted(asked: Request, out: Path) -> None:
     """Raise ValueError if the design of a request is missing, edited, or has another configuration."""
-    from ..hdl import intact
+    from ...hdl import intact
 
     if asked.is_emitted and asked.name is not None and intact(asked.configs[0], out, asked.name) is None:
         raise ValueError(f"{out} holds no Verilog of a design {asked.name}: leave out --name, or emit it first")

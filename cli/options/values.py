@@ -8,9 +8,9 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ..spec import Encode, FloatFormat
-from ..spec.catalogue import cut, excerpt
-from ..tensors.containers.block_address import is_slice, read_slice
+from ...spec import Encode, FloatFormat
+from ...spec.catalogue import cut, excerpt
+from ...tensors.containers.block_address import is_slice, read_slice
 from .assignments import MOST_DIGITS
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from functools import partial
 
 import numpy as np
 
-from ...models.arrays.codes import code_values
-from ...sim.operations import golden
-from ...sim.transactions import Transactions
-from ...spec import BF16, E8M0, FP16, BlockOperation, Cast, Decode, Encode, FloatFormat, Nvfp4Encode, Role
-from .candidates import Converted, Rules
-from .scaled import element_of, magnitudes, patterns_of, rounded_to, scaled, wide
+from ....models.arrays.codes import code_values
+from ....sim.operations import golden
+from ....sim.transactions import Transactions
+from ....spec import BF16, E8M0, FP16, BlockOperation, Cast, Decode, Encode, FloatFormat, Nvfp4Encode, Role
+from ..candidates import Converted, Rules
+from ..expected.scaled import element_of, magnitudes, patterns_of, rounded_to, scaled, wide
 
 SHARE = 0.9
 """The share of the predicted faults that must be found for a cause to hold."""

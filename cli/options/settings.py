@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..hdl import CONSTRAINTS, Microarchitecture
-from ..host.files import read_toml
-from ..spec import BlockFormat, Encode, block_format
-from ..spec.catalogue import excerpt, unknown_name
-from ..spec.identifiers import identifier
+from ...hdl import CONSTRAINTS, Microarchitecture
+from ...host.files import read_toml
+from ...spec import BlockFormat, Encode, block_format
+from ...spec.catalogue import excerpt, unknown_name
+from ...spec.identifiers import identifier
 
 SETS = ("format", "block", "scale_rule", "registered_after")
 """Keys that also take a list of names: modes of a converter, stage boundaries with registers."""

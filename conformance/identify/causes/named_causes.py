@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...sim.operations import golden
-from ...sim.transactions import Transactions
-from ...spec import Role
-from .candidates import Converted, Rules
+from ....sim.operations import golden
+from ....sim.transactions import Transactions
+from ....spec import Role
+from ..candidates import Converted, Rules
 from .faults import FAULTS, Named
 
 ALONE = 0.02

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..hdl import BEST, CONFIGURATIONS, NVFP4_OPERATIONS
+from ...hdl import BEST, CONFIGURATIONS, NVFP4_OPERATIONS
 from .assignments import assigned, profile_and_fields
 
 OPERATIONS = tuple(name for name in CONFIGURATIONS if name not in NVFP4_OPERATIONS.values())

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ...models.arrays.codes import code_values
-from ...sim.operations import golden
-from ...sim.transactions import Transactions
-from ...spec import Cast, Encode, Nvfp4Encode, Role
-from .. import tensors
-from ..subject.subject import Subject
-from .candidates import Candidate, Converted, Rules, candidates, inputs_of_software, to_nearest, with_random_bits
+from ....models.arrays.codes import code_values
+from ....sim.operations import golden
+from ....sim.transactions import Transactions
+from ....spec import Cast, Encode, Nvfp4Encode, Role
+from ... import tensors
+from ...subject.subject import Subject
+from ..candidates import Candidate, Converted, Rules, candidates, inputs_of_software, to_nearest, with_random_bits
+from ..expected.returned_numbers import numbers_of
+from ..expected.scaled import element_of, magnitudes, patterns_of, scaled
+from ..outcome import NEAREST, Identification, Verdict, is_departure, named
+from ..separation import soon_separated
 from .fairness import RISK, judgement
-from .outcome import NEAREST, Identification, Verdict, is_departure, named
-from .returned_numbers import numbers_of
 from .samples import Samples
-from .scaled import element_of, magnitudes, patterns_of, scaled
-from .separation import soon_separated
 
 DIRECTED, NORMAL = 64, 192
 """Blocks of each kind that are converted again and again."""

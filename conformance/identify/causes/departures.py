@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...models.arrays.codes import code_values
-from ...sim.operations import golden, of
-from ...sim.transactions import Transactions
-from ...spec import Cast, Decode, Encode, Role
-from .candidates import Converted, Rules
+from ....models.arrays.codes import code_values
+from ....sim.operations import golden, of
+from ....sim.transactions import Transactions
+from ....spec import Cast, Decode, Encode, Role
+from ..candidates import Converted, Rules
+from ..expected.returned_numbers import as_codes, kinds_of_numbers, numbers_of
+from ..expected.scaled import wide
 from .faults import Named
 from .named_causes import named_causes
-from .returned_numbers import as_codes, kinds_of_numbers, numbers_of
-from .scaled import wide
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ...sim.operations import golden, of
-from ...sim.transactions import Transactions
-from ...spec import FP32, Encode, Nvfp4Encode, Role
-from .candidates import Converted, Rules
-from .scaled import magnitudes, scaled, wide
+from ....sim.operations import golden, of
+from ....sim.transactions import Transactions
+from ....spec import FP32, Encode, Nvfp4Encode, Role
+from ..candidates import Converted, Rules
+from ..expected.scaled import magnitudes, scaled, wide
 
 MOST = 0.05
 """Share of blocks from which a range of magnitudes is named."""

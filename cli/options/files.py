@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from ..tensors.checkpoint.shard_jobs import Run
-    from ..tensors.convert.options import ConvertOptions
+    from ...tensors.checkpoint.shard_jobs import Run
+    from ...tensors.convert.options import ConvertOptions
 
 Source = Annotated[Path, typer.Argument(metavar="IN", show_default=False)]
 Target = Annotated[Path, typer.Argument(metavar="OUT", show_default=False)]
@@ -117,7 +117,7 @@ class FileOptions:
             if self.scheduler is not None:
                 raise ValueError(f"--scheduler is for the shards of a folder, and {source} is none")
             return None
-        from ..tensors.checkpoint.shard_jobs import locally, on_cluster
+        from ...tensors.checkpoint.shard_jobs import locally, on_cluster
 
         return locally(self.jobs) if self.scheduler is None else on_cluster(self.scheduler)
 
@@ -141,9 +141,9 @@ class StoredOptions(FileOptions):
         is_transposed: bool = False,
     ) -> ConvertOptions:
         """The options of a conversion from such files."""
-        from ..tensors.convert.options import ConvertOptions
-        from ..tensors.layouts.experts import Experts
-        from ..tensors.unrecognised.named_arrays import NamedArrays
+        from ...tensors.convert.options import ConvertOptions
+        from ...tensors.layouts.experts import Experts
+        from ...tensors.unrecognised.named_arrays import NamedArrays
 
         return ConvertOptions(
             layout=layout,

@@ -1,0 +1,1 @@
+"""Options and arguments of verbs, and what they ask for."""

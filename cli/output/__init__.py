@@ -1,0 +1,1 @@
+"""Text, tables and documents on standard streams."""

@@ -1,0 +1,1 @@
+"""Departures of a converter from rules, and their causes."""

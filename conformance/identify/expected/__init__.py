@@ -1,0 +1,1 @@
+"""Results that rules predict: exact, before rounding, and as returned numbers."""

@@ -1,0 +1,1 @@
+"""Random converters, judged by the distribution of their results."""
