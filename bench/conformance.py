@@ -15,7 +15,7 @@ import json
 import sys
 from pathlib import Path
 
-from parts.facts import FACTS, checked
+from parts.libraries.facts import FACTS, checked
 from parts.pages import filled, table
 
 import mxcast

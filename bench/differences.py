@@ -19,7 +19,7 @@ from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 
-from parts import decoders
+from parts.libraries import decoders
 from parts.pages import table
 
 from mxcast.compare.encode import certificate

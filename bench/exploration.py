@@ -24,7 +24,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from parts import goals, nvfp4_accuracy
+from parts import nvfp4_accuracy
+from parts.cost import goals
 from parts.pages import filled, table
 
 from mxcast.explore import Exploration, Sweep, chosen_sweep, exploration, jobs

@@ -25,7 +25,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
-from parts.layout_libraries import LIBRARIES, WITHOUT, Library
+from parts.libraries.layout_libraries import LIBRARIES, WITHOUT, Library
 from parts.pages import filled, table
 from safetensors.numpy import load_file, save_file
 
@@ -248,9 +248,9 @@ def rendered(page: str, kept: dict) -> str:
     head = ["layout", "library", "it reads what we write, by", "we read what it writes, by"]
     exact = [f"`{':'.join(name)}`" for name, library in LIBRARIES.items() if library.is_exact and name[1] == "nvfp4"]
     said = (
-        f"\n{', '.join(exact)} were compared with a power of two as tensor scale. Other tensor scales give numbers that "
-        "differ from ours in the last place: ggml multiplies with the scale last, compressed-tensors returns bfloat16, "
-        "and MLX divides the scale by 2688 first.\n"
+        f"\n{', '.join(exact)} were compared with a power of two as tensor scale. Other tensor scales give numbers "
+        "that differ from ours in the last place: ggml multiplies with the scale last, compressed-tensors returns "
+        "bfloat16, and MLX divides the scale by 2688 first.\n"
     )
     texts = {"layouts": table(head, _lines(kept["layouts"]), texts=4) + said}
     if "model" in kept:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from parts import decoder_cost, nvfp4_cost, qor_tables
+from parts.cost import decoder_cost, nvfp4_cost, qor_tables
 from parts.pages import filled
 
 from mxcast.explore import Point, jobs, point_of

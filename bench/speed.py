@@ -13,8 +13,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from parts import decoding, encoding, files, nvfp4_speed, verilated
 from parts.pages import filled, table
+from parts.speed import decoding, encoding, files, nvfp4_speed, verilated
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "records" / "results.json"

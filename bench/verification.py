@@ -12,8 +12,8 @@ import argparse
 import json
 from pathlib import Path
 
-from parts.checks import CHECKS, PROOFS
-from parts.evidence import Subject, subjects, wanted
+from parts.evidence.checks import CHECKS, PROOFS
+from parts.evidence.subjects import Subject, subjects, wanted
 from parts.pages import filled, table
 
 from mxcast.host.files import write_whole

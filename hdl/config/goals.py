@@ -61,7 +61,7 @@ BEST: dict[str, dict[Goal, Choices]] = {
         Goal.BALANCED: {"amax": Amax.MSB_FIRST},
     },
 }
-"""For each target and goal, the choices that differ from the first ones. `bench/parts/goals.py` chooses them."""
+"""For each target and goal, the choices that differ from the first ones. `bench/parts/cost/goals.py` chooses them."""
 
 SHIFTED: Choices = {}
 TABLES: Choices = {"lane": Lane.TABLES}

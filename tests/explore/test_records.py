@@ -7,7 +7,7 @@ from pathlib import Path
 
 import exploration as exploration_script
 import pytest
-from parts import goals
+from parts.cost import goals
 
 from mxcast.explore import Explored, chosen_sweep, exploration, jobs
 from mxcast.explore.tensors import standard

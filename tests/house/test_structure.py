@@ -57,6 +57,9 @@ OUTSIDE = {
 }
 """Outside packages that a folder may import; a folder without a row may import any."""
 
+MOST = 15
+"""The most files and folders in a folder of code."""
+
 
 def imports(source: str, path: str) -> Iterator[tuple[int, str]]:
     """Line and absolute name of everything that the module at ``path`` (relative to the checkout) imports."""
@@ -213,6 +216,18 @@ def test_no_folder_of_modules_is_without_init() -> None:
         for path in (ROOT / room).rglob("*.py")
         if not (path.parent / "__init__.py").exists()
     ] == []
+
+
+def test_no_folder_has_more_entries_than_a_reader_scans() -> None:
+    """A folder with many files hides the idea of each of them."""
+    folders = {
+        path.parent for room in {*ALLOWED, "bench"} - {"data", "records"} for path in (ROOT / room).rglob("*.py")
+    }
+    entries = {
+        folder.relative_to(ROOT): [path.name for path in folder.iterdir() if path.name != "__pycache__"]
+        for folder in folders
+    }
+    assert len(entries) > 50 and {folder: names for folder, names in entries.items() if len(names) > MOST} == {}
 
 
 def test_nothing_shadows_the_installed_package() -> None:

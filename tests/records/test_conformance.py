@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from parts.facts import FACTS, checked
+from parts.libraries.facts import FACTS, checked
 
 import conformance
 from mxcast.conformance.adapters import ADAPTERS

@@ -2,7 +2,7 @@
 
 import json
 
-from parts import decoder_cost
+from parts.cost import decoder_cost
 
 
 def test_the_limits_hold():

@@ -2,8 +2,8 @@
 
 import pytest
 import verification
-from parts import checks
-from parts.evidence import subjects, wanted
+from parts.evidence import checks
+from parts.evidence.subjects import subjects, wanted
 
 from ..configurations import share
 

@@ -6,7 +6,7 @@ import json
 
 import layouts
 import pytest
-from parts.layout_libraries import LIBRARIES, WITHOUT
+from parts.libraries.layout_libraries import LIBRARIES, WITHOUT
 
 from mxcast.spec import LAYOUTS
 

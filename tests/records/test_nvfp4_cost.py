@@ -2,7 +2,7 @@
 
 import json
 
-from parts import nvfp4_cost
+from parts.cost import nvfp4_cost
 
 from mxcast.hdl import nvfp4_config
 from mxcast.synth.synthesis import TOP, cost_of, modules_of

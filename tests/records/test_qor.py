@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import qor
-from parts import limits, qor_tables
+from parts.cost import limits, qor_tables
 
 from mxcast.explore import jobs
 from mxcast.synth import TARGETS

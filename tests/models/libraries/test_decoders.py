@@ -5,9 +5,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from parts import decoders
-from parts import decoding as decoding_speed
-from parts.library_decoders import LIBRARIES, version_of
+from parts.libraries import decoders
+from parts.libraries.library_decoders import LIBRARIES, version_of
+from parts.speed import decoding as decoding_speed
 
 from mxcast.compare.decode import compare_decoders, decoded_pairs
 from mxcast.models.arrays.codes import code_values

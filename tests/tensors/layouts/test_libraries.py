@@ -1,5 +1,7 @@
-"""Each library reads our files in its layout, and we read the files that it writes (bench/parts/layout_libraries.py).
-`make test-oracles` installs the libraries of the extra `oracles`.
+"""Each library reads our files in its layout, and we read the files that it writes.
+
+`bench/parts/libraries/layout_libraries.py` lists them. `make test-oracles` installs the libraries of the
+extra `oracles`.
 """
 
 from importlib.metadata import PackageNotFoundError, version
@@ -7,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 import layouts
 import numpy as np
 import pytest
-from parts.layout_libraries import LIBRARIES
+from parts.libraries.layout_libraries import LIBRARIES
 from safetensors.numpy import save_file
 
 from mxcast.spec import LAYOUTS

@@ -12,9 +12,9 @@ from mxcast.spec import BLOCKS
 from mxcast.synth import synth
 from mxcast.synth.yosys import yosys_version
 
-from .pages import table
+from ..pages import table
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 KEPT = ROOT / "records" / "decoder_cost.json"
 
 LIMITS: dict[str, dict[str, int]] = {

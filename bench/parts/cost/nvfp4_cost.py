@@ -13,9 +13,9 @@ from mxcast.synth.synthesis import STAGES_OF, TOP, cost_of, modules_of
 from mxcast.synth.targets import TARGETS
 from mxcast.synth.yosys import yosys_version
 
-from .pages import table
+from ..pages import table
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 KEPT = ROOT / "records" / "nvfp4_cost.json"
 TARGET = "xcu-nodsp"
 NUMBERS = ("bf16", "fp32")

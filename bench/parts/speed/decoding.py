@@ -22,7 +22,7 @@ from mxcast.models import BlockArray, dequantize, quantize
 from mxcast.models.arrays.codes import code_values
 from mxcast.spec import BLOCKS, BlockFormat, numerics
 
-from .library_decoders import LIBRARIES, patterns
+from ..libraries.library_decoders import LIBRARIES, patterns
 from .timing import in_turn, one_core, rates, ratio, versions
 
 ASIDE = "numpy_take"

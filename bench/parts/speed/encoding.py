@@ -14,7 +14,7 @@ import numpy as np
 from mxcast.models import Quantized, dequantize, quantize
 from mxcast.spec import BLOCKS, BlockFormat, numerics
 
-from .libraries import ASIDE, baselines
+from ..libraries.baselines import ASIDE, baselines
 from .timing import in_turn, one_core, rates, ratio, versions
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from mxcast.compare.decode import CAUSES, compare_decoders, decoded_pairs, findings
 from mxcast.spec import BLOCKS, DECODERS, block_format, decoding
 
+from ..pages import table
 from .library_decoders import LIBRARIES, Library, patterns, version_of
-from .pages import table
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 KEPT = ROOT / "records" / "decoders.json"
 FORMATS = [block.short_name for block in BLOCKS.values()]
 SIZE = 32

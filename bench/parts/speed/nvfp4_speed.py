@@ -17,7 +17,7 @@ from mxcast.conformance.adapters.te_reference import VARIABLE, quantizer
 from mxcast.models import quantize_nvfp4, tensor_amax
 from mxcast.spec import NVFP4_ENCODERS, nvfp4_encoding
 
-from .pages import table
+from ..pages import table
 from .timing import in_turn, one_core, rates, ratio, versions
 
 PART = 32768

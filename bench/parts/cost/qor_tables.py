@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from mxcast.synth.baselines import BASELINES, FIGURES, MEASURED, figure
 
+from ..pages import filled, table
 from .limits import ALL, LIMITS, Check, checks
-from .pages import filled, table
 
 Row = dict[str, object]
 

@@ -19,7 +19,7 @@ from mxcast.sim import verify
 from mxcast.sim.operations import of
 from mxcast.synth.yosys import yosys_version
 
-from .evidence import Subject
+from .subjects import Subject
 
 
 @dataclass(frozen=True)
