@@ -12,6 +12,10 @@ TypeError: x must be float32, float16 or bfloat16, not float64: dtype='float32' 
 <Quantized (1, 32) mxfp8_e4m3>
 >>> mxcast.formats["mxfp4_e2m1"].block_size
 32
+>>> mxcast.profiles["nvidia"].source
+'Recipes for Pre-training LLMs with MXFP8, Algorithm 1 with appendix A.1'
+>>> mxcast.__version__.count(".")
+2
 """
 
 from __future__ import annotations

@@ -132,6 +132,12 @@ def verilate(format: Any, profile: str | None = None, *, op: str = "encode", **r
         without Verilator or a C++ compiler
     mxcast.host.errors.ToolError
         if one of them fails
+
+    >>> import mxcast, numpy as np
+    >>> rtl = mxcast.verilate("e2m1", "nvidia")
+    >>> x = np.linspace(-1, 1, 64, dtype=np.float32).reshape(2, 32)
+    >>> rtl(x) == mxcast.quantize(x, "e2m1", "nvidia")
+    True
     """
     from .sim import verilate_configuration
 
@@ -180,6 +186,11 @@ def emit(
     ValueError
         for an unknown name and for rules that no converter supports; without ``force`` for a folder with a design of
         another configuration, and for edited files
+
+    >>> import mxcast
+    >>> paths = mxcast.emit("e4m3", "nvidia", name="mx_encoder")
+    >>> paths["verilog"].as_posix()
+    'build/mx_encoder/rtl/mx_encoder.v'
     """
     from .hdl import default_name, emit
     from .sim.check.self_checking import bench
@@ -227,6 +238,11 @@ def verify(
         for an unknown name, and for rules that no converter supports
     mxcast.host.errors.ToolMissing
         without Verilator or a C++ compiler
+
+    >>> import mxcast
+    >>> found = mxcast.verify("e4m3", op="cast", blocks=1000)
+    >>> found.passed, found.mismatched_blocks
+    (True, 0)
     """
     from .sim import verify
 
@@ -282,6 +298,11 @@ def prove(
         for a file that a tool cannot read
     mxcast.host.errors.ToolMissing
         without Yosys or the solver
+
+    >>> import mxcast
+    >>> proof = mxcast.prove("e4m3", op="cast")
+    >>> proof.passed, str(proof.status)
+    (True, 'PASS')
     """
     from .proof import prove
 
@@ -327,6 +348,11 @@ def synth(
         for an unknown name, and for rules that no converter supports
     mxcast.host.errors.ToolMissing
         without Yosys
+
+    >>> import mxcast
+    >>> cost = mxcast.synth("e4m3", "ecp5", op="cast").whole
+    >>> cost.luts > cost.levels > 0
+    True
     """
     from .synth import TARGETS, synthesis
 
@@ -369,6 +395,11 @@ def explore(
         for a value of the wrong kind
     mxcast.host.errors.ToolMissing
         without Yosys, or without nextpnr if points are placed
+
+    >>> import mxcast
+    >>> points = mxcast.explore(op="cast", format="e4m3", profile="ptx", rounding="rne", overflow="saturate")
+    >>> [(point.format, point.status) for point in points]
+    [('fp32_to_e4m3', 'done')]
     """
     from .explore import explore
 

@@ -54,6 +54,13 @@ def identify(
     ------
     ValueError
         for an unknown name, a function that is not there or raises, and results that cannot be read
+
+    >>> import mxcast
+    >>> def encode(x):
+    ...     q = mxcast.quantize(x, "e4m3", profile="nvidia")
+    ...     return q.scales[:, 0], q.codes
+    >>> mxcast.identify(encode, "e4m3", blocks=1000).names
+    ('nvidia',)
     """
     from .conformance.identify.identify import identify
     from .conformance.subject.locate import located
@@ -109,6 +116,13 @@ def identify_file(
         for damaged files, ambiguous layouts, and tensors that one of the files lacks
     OSError
         in the words of the system
+
+    >>> import mxcast, numpy as np
+    >>> x = np.random.default_rng(0).standard_normal((64, 128), dtype=np.float32)
+    >>> np.save("weight.npy", x)
+    >>> file = mxcast.save(mxcast.quantize(x, "e4m3", profile="nvidia"), "weight.safetensors")
+    >>> "nvidia" in mxcast.identify_file("weight.npy", file, profile="nvidia").sentence
+    True
     """
     from .conformance.pairs.identify import identify_pairs
     from .tensors.inspect.paired_files import pairs, rules_of

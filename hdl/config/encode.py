@@ -16,8 +16,13 @@ Format: TypeAlias = "str | BlockFormat | NumberFormat | Encode | ConverterConfig
 
 
 class ConverterFields(EncodeFields, MicroarchitectureFields, TargetFields, total=False):
-    """Fields of `spec.Encode` and of the hardware, which change no bit. ``scale_rule`` may name several rules, with
-    commas between them.
+    """Fields of `spec.Encode` and of the hardware. Fields of the hardware change no bit. ``scale_rule`` may name
+    several rules, with commas between them.
+
+    >>> from mxcast import Rules
+    >>> rules: Rules = {"scale_rule": "ceil", "source": "bf16"}      # checked by mypy and editors
+    >>> converter_config("e4m3", "nvidia", **rules).numerics.source.name
+    'bf16'
     """
 
 

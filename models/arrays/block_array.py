@@ -35,7 +35,15 @@ class BlockArray(BlockCodes):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Quantized(BlockArray):
-    """A `BlockArray` with the numerics of its encoder. Its block format is the one of these numerics."""
+    """A `BlockArray` with the numerics of its encoder. Its block format is the one of these numerics.
+
+    >>> from mxcast import Quantized, quantize
+    >>> q = quantize(np.full((2, 32), 1.5, np.float32), "e2m1")
+    >>> isinstance(q, Quantized), q.scales.shape, q.codes.shape, q.numerics.scale_rule.value
+    (True, (2, 1), (2, 32), 'floor')
+    >>> float(np.asarray(q)[0, 0])
+    1.5
+    """
 
     block: BlockFormat = field(init=False)
     numerics: Encode | Nvfp4Encode

@@ -41,6 +41,11 @@ def save(q: Quantized, path: Path | str, /, *, name: str = "tensor") -> Path:
         for another suffix, blocks along another axis, and codes and scales that do not fit together
     OSError
         if the file cannot be written or read
+
+    >>> import mxcast
+    >>> q = mxcast.quantize(np.full((2, 32), 1.5, np.float32), "e2m1")
+    >>> mxcast.save(q, "weight.safetensors", name="weight").name
+    'weight.safetensors'
     """
     if not isinstance(q, Quantized):
         raise TypeError(f"save takes what quantize returns, not {excerpt(q)}")
@@ -84,6 +89,11 @@ def load(path: Path | str, /, name: str | None = None) -> Quantized:
         for a damaged file or another kind of file, and for an unknown name
     OSError
         if the file cannot be written or read
+
+    >>> import mxcast
+    >>> q = mxcast.quantize(np.full((2, 32), 1.5, np.float32), "e2m1")
+    >>> mxcast.load(mxcast.save(q, "weight.npz")) == q
+    True
     """
     path = _checked(path)
     contents = read(path)

@@ -147,6 +147,12 @@ def inspect_file(
         tensor has
     OSError
         if a file cannot be read
+
+    >>> import mxcast, numpy as np
+    >>> q = mxcast.quantize(np.full((2, 32), 1.5, np.float32), "e2m1")
+    >>> report = mxcast.inspect_file(mxcast.save(q, "weight.safetensors"))
+    >>> report.suspicions
+    ()
     """
     path, named = Path(path), NamedArrays.given(names, reads)
     if path.is_dir():

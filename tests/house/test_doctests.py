@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
+import inspect
 import pkgutil
+from pathlib import Path
 
 import pytest
+
+import mxcast
 
 PACKAGES = [
     "mxcast.host",
@@ -16,6 +21,11 @@ PACKAGES = [
     "mxcast.sim",
     "mxcast.synth",
     "mxcast.proof",
+    "mxcast.tensors",
+    "mxcast.conformance",
+    "mxcast.explain",
+    "mxcast.compare",
+    "mxcast.explore",
     "mxcast.cli",
 ]
 EXCLUDED = {
@@ -48,10 +58,32 @@ def examples(module: str) -> list[doctest.DocTest]:
 
 
 @pytest.mark.parametrize("module", modules())
-def test_examples(module: str) -> None:
+def test_examples(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an empty folder, because some examples write files."""
+    monkeypatch.chdir(tmp_path)
     expected = sum(len(test.examples) for test in examples(module))
     failed, attempted = doctest.testmod(importlib.import_module(module), verbose=False)
     assert (failed, attempted) == (0, expected), f"python -m doctest of {module}: {failed} of {attempted} failed"
+
+
+def used(source: str, name: str) -> bool:
+    """Whether a statement uses a public name: imported from mxcast, or as an attribute of it."""
+    return any(
+        (isinstance(node, ast.Name) and node.id == name)
+        or (isinstance(node, ast.Attribute) and node.attr == name and ast.unparse(node.value) == "mxcast")
+        for node in ast.walk(ast.parse(source))
+    )
+
+
+@pytest.mark.parametrize("name", mxcast.__all__)
+def test_every_public_name_has_an_example(name: str) -> None:
+    """In what `help` prints for it; a value without a docstring is shown in the package's."""
+    module, defined = mxcast.PUBLIC.get(name, ("", name))  # in place of getattr: `mxcast.synth` may be the package
+    value = getattr(importlib.import_module(f"mxcast{module}"), defined)
+    module, documented = ("mxcast", mxcast) if isinstance(value, dict | str) else (value.__module__, value)
+    assert module in modules(), "its examples are not run"
+    found = doctest.DocTestParser().get_examples(inspect.getdoc(documented) or "")
+    assert any(used(example.source, name) for example in found), f"help(mxcast.{name}) shows no example"
 
 
 def test_there_are_examples() -> None:
