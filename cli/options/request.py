@@ -132,6 +132,10 @@ def request(
     format, name = settings.format if format is None else format, settings.name if name is None else name
     if format is None:
         raise ValueError(f"a format is missing: mxcast {usage.format('e4m3')}")
+    if "." in format:  # an instruction, or the path of a design
+        from ...sim.run.preprocess import verilog_file
+
+        verilog_file(format)
     if _is_of_casts(format) and op != "cast":
         raise ValueError(f"{format} needs --op cast: mxcast {usage.format(format)} --op cast")
     if "," in format and op != "encode":

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...spec import Encode, Nvfp4Encode, block_format, is_nvfp4
-from ...spec.profiles.layouts import library_profile
+from ...spec import NVFP4_ENCODERS, Encode, Nvfp4Encode, block_format, is_nvfp4, layout_named
+from ...spec.profiles.layouts import library_profile, profiles_of_convention
 from ..options.common import Config, FormatOption, ProfileOptions, RuleOptions
 from ..options.files import FileOptions, Pad, Source, StoredOptions, Target, Transposed
 from ..options.request import nvfp4_rules, request
@@ -94,15 +94,27 @@ def quantize(
 
 
 def _of_library(layout: str | None, format: str | None, config: Path | None) -> str | None:
-    """The profile by which the library of a layout encodes a format, unless a configuration file names a profile."""
+    """The profile by which the library of a layout encodes a format, unless a configuration file names a profile.
+
+    Raises ValueError if the library lacks a profile, and the usual one has a tensor scale of another convention.
+    """
     settings = read_settings(config) if config else Settings()
     format = settings.format if format is None else format
     if layout is None or format is None or settings.profile is not None:
         return None
     try:
-        return library_profile(layout.lower(), block_format(format))
-    except ValueError:  # `request` reports an unknown format
+        block = block_format(format)
+    except ValueError:  # `request` reports it
         return None
+    profile = library_profile(layout.lower(), block)
+    if profile is None and is_nvfp4(block):
+        stored = layout_named(layout, block)
+        if (fitting := profiles_of_convention(stored.convention)) and next(iter(NVFP4_ENCODERS)) not in fitting:
+            raise ValueError(
+                f"the library with the layout {stored.dialect} has no profile for {stored.block} here, and the usual "
+                f"one has another tensor scale: --profile takes one with a {stored.convention}: {', '.join(fitting)}"
+            )
+    return profile
 
 
 def _say_profile(usual: str | None, layout: str | None, output: Output) -> None:

@@ -50,6 +50,7 @@ def inspect(
     """
     from ...tensors.checkpoint.model_folder import left_out
     from ...tensors.inspect.inspection import inspect_file
+    from ...tensors.layouts.declarations import damage_beside
 
     if report is not None:
         from ...tensors.inspect.inspection_page import PAGES
@@ -59,6 +60,9 @@ def inspect(
     with output.progress(f"inspecting {file.name}") as progress:
         found = inspect_file(file, stored_as, names=names, reads=read, whole=whole, progress=progress)
     _show(found, output)
+    damage = damage_beside(file)
+    if damage:
+        output.say(f"ignored: {one_line(damage)}")
     unread = left_out(file) if file.is_dir() else []
     if unread:
         output.say(f"left out: {', '.join(map(one_line, unread))}: not part of the model")
@@ -67,7 +71,8 @@ def inspect(
 
         write_whole(report, PAGES[report.suffix](found).encode("utf-8", "backslashreplace"))
         output.say(f"wrote {report}")
-    output.document({**found.to_dict(), "left_out": unread, "report": None if report is None else str(report)})
+    more = {"ignored": damage or None, "left_out": unread, "report": None if report is None else str(report)}
+    output.document(found.to_dict() | more)
     if found.suspicions:
         raise typer.Exit(ExitCode.FAILED)
     if found.ambiguous:

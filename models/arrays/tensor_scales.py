@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...spec import NVFP4_ENCODERS, Convention, nvfp4_encoding
+from ...spec import Convention
 from ...spec.formats.names import block_format
 from ...spec.layouts.catalogue import Layout
+from ...spec.profiles.layouts import profiles_of_convention
 from .block_array import BlockArray
 from .stored_bytes import stored_array
 
@@ -57,11 +58,10 @@ def _converted(g: float, own: tuple[Convention, Fraction], other: tuple[Conventi
         rounded = np.float32(float(found))
         if np.isfinite(rounded) and Fraction(float(rounded)) == found:
             return rounded
-    profiles = [name for name in NVFP4_ENCODERS if nvfp4_encoding("nvfp4", name).block.convention is other[0]]
     raise ValueError(
         f"the tensor scale {g!s} of the convention {own[0]} is not a float32 number in the convention {other[0]}: "
         "quantize the (dequantized) numbers with a profile of this convention: "
-        f"{', '.join(profiles)}"
+        f"{', '.join(profiles_of_convention(other[0]))}"
     )
 
 

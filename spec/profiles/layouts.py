@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ..formats.block import BlockFormat
+from ..formats.block import BlockFormat, Convention
 from ..operations.nvfp4 import is_nvfp4
 from .encoders import PROFILES
 from .nvfp4 import NVFP4_ENCODERS
+from .resolve import nvfp4_encoding
 
 OF_LAYOUTS: dict[str, tuple[str, ...]] = {
     "ggml": ("ggml",),
@@ -32,3 +33,12 @@ def library_profile(dialect: str, block: BlockFormat) -> str | None:
     known = NVFP4_ENCODERS if is_nvfp4(block) else PROFILES
     elements = {name: dict(known[name].by_element) for name in OF_LAYOUTS.get(dialect, ()) if name in known}
     return next((name for name, own in elements.items() if not own or block.element.name in own), None)
+
+
+def profiles_of_convention(convention: Convention) -> list[str]:
+    """The profiles of NVFP4 whose tensor scale has a convention.
+
+    >>> profiles_of_convention(Convention.DIVISOR)
+    ['nvfp4_compressed_tensors']
+    """
+    return [name for name in NVFP4_ENCODERS if nvfp4_encoding("nvfp4", name).block.convention is convention]

@@ -25,7 +25,7 @@ from ..convert.bridging import OtherBlock
 from ..convert.options import ConvertOptions, Progress, QuantizeOptions
 from ..convert.quantized_source import QuantizedSource, arrays_of
 from ..convert.repacking import layouts_after
-from ..convert.selection import asked_for, quantizable
+from ..convert.selection import asked_for, check_blocks_of_rows, quantizable
 from ..layouts.experts import has_experts
 from ..layouts.own_metadata import KEY, about
 from ..unrecognised.arrays import check_numbers
@@ -85,6 +85,8 @@ def quantize_checkpoint(
         words = " and ".join(dict.fromkeys(one.name for one in groups.layouts))
         raise ValueError(f"{source} has weights in the layout {words} already")
     layout = None if options.layout is None else layout_named(options.layout, options.numerics.block)
+    if layout is not None:
+        check_blocks_of_rows(layout)
     asked = asked_for(opened.contents, options.include, options.exclude)
     chosen = quantizable(opened.folder, opened.contents, options.numerics.block_size, options.pad, asked)
     check_numbers(opened.folder, opened.contents.tensors, chosen)

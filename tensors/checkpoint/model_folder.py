@@ -15,22 +15,30 @@ INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 
 
 class Checkpoint:
-    """A folder with a model: its shards, and the tensors of all shards as ``contents``."""
+    """A folder with a model: its shards, and the tensors of all shards as ``contents``.
+
+    The shards are in the index. Without one they are `model.safetensors`, or all `.safetensors` files.
+    """
 
     def __init__(self, folder: Path) -> None:
-        """Raises ValueError for a folder without a model, and for an index that contradicts the shards."""
+        """Raises ValueError for a folder without a model, for an index that contradicts the shards, and for tensors of
+        the same name.
+        """
         self.folder, self.has_index = folder, (folder / INDEX).exists()
         self.arrays: dict[str, list[str]] = {}
         """Tensor names by shard."""
         for name, shard in (_index(folder / INDEX) if self.has_index else {}).items():
             self.arrays.setdefault(shard, []).append(name)
-        if not self.arrays and not (folder / SINGLE).exists():
-            raise ValueError(f"{folder} has no {INDEX}, and no {SINGLE}")
-        self.shards = {shard: read(folder / shard) for shard in sorted(self.arrays or [SINGLE])}
+        self.shards = {shard: read(folder / shard) for shard in sorted(self.arrays or _without_index(folder))}
+        found: dict[str, str] = {}
         for shard, contents in self.shards.items():
             names = self.arrays.setdefault(shard, list(contents.tensors))
             if other := set(names) ^ set(contents.tensors):
                 raise ValueError(f"{folder / INDEX} and {shard} do not agree on the tensor {excerpt(min(other))}")
+            if both := found.keys() & contents.tensors.keys():
+                name = min(both)
+                raise ValueError(f"{found[name]} and {shard} of {folder} both have the tensor {excerpt(name)}")
+            found |= dict.fromkeys(contents.tensors, shard)
         tensors = {name: one for contents in self.shards.values() for name, one in contents.tensors.items()}
         self.contents = Contents(tensors=tensors, metadata=merged(one.metadata for one in self.shards.values()))
 
@@ -40,29 +48,26 @@ class Checkpoint:
         return any(KEY in contents.metadata for contents in self.shards.values())
 
 
-def files_in(folder: Path) -> dict[str, Contents]:
-    """The files of tensors in a folder: the shards of a model, or all `.safetensors` files without an index. Raises
-    ValueError for a folder without such files, for a model that is not complete, and for tensors of the same name.
-    """
+def check_complete(folder: Path) -> None:
+    """Raise ValueError for a folder that a conversion has begun and not ended."""
     if (folder / UNFINISHED).is_dir():
         raise ValueError(f"{folder} is not complete: give the command that makes it again")
-    if (folder / INDEX).exists() or (folder / SINGLE).exists():
-        return Checkpoint(folder).shards
-    files = {path.name: read(path) for path in sorted(folder.glob("*.safetensors"))}
-    if not files:
+
+
+def _without_index(folder: Path) -> list[str]:
+    """The names of the shards of a folder without an index. Raises ValueError for a folder that lacks them, or
+    is not complete.
+    """
+    check_complete(folder)
+    found = [SINGLE] if (folder / SINGLE).exists() else [path.name for path in folder.glob("*.safetensors")]
+    if not found:
         raise ValueError(f"{folder} has no {INDEX}, and no .safetensors files")
-    found: dict[str, str] = {}
-    for file, contents in files.items():
-        if both := found.keys() & contents.tensors.keys():
-            name = min(both)
-            raise ValueError(f"{found[name]} and {file} of {folder} both have the tensor {excerpt(name)}")
-        found |= dict.fromkeys(contents.tensors, file)
-    return files
+    return found
 
 
 def left_out(folder: Path) -> list[str]:
-    """The `.safetensors` files of a folder that `files_in` does not read, as the index does not name them."""
-    read_there = files_in(folder)
+    """The `.safetensors` files of a folder that are no shards of its model, as the index does not name them."""
+    read_there = Checkpoint(folder).shards
     return [path.name for path in sorted(folder.glob("*.safetensors")) if path.name not in read_there]
 
 

@@ -27,7 +27,16 @@ from .not_finite import NotFinite
 from .options import PLAIN, ConvertOptions, Execution, Progress, QuantizeOptions, Remaining
 from .quantized_source import QuantizedSource
 from .repacking import convert_tensors
-from .selection import CONTAINERS, SOURCES, asked_for, check_ends, check_types, quantizable
+from .selection import (
+    CONTAINERS,
+    OWN_CONTAINERS,
+    SOURCES,
+    asked_for,
+    check_blocks_of_rows,
+    check_ends,
+    check_types,
+    quantizable,
+)
 from .tile_conversion import dequantize_tile, largest_magnitude, quantize_tile
 from .tiles import Tile, copy, float_blocks, tiles
 from .transposing import transposed
@@ -138,6 +147,7 @@ def quantize_with(source: Path, target: Path, options: QuantizeOptions, executio
     Raises ValueError for other floating-point types, incomplete blocks, unknown names, patterns that no name matches
     and damaged files. ``target`` appears whole or not at all.
     """
+    check_ends(source, target, dict.fromkeys(SOURCES, tuple(dict.fromkeys((*OWN_CONTAINERS, *CONTAINERS)))))
     if options.is_transposed:
         with transposed(source, target, options, execution.unfinished) as made:
             return quantize_with(made, target, replace(options, is_transposed=False), execution)
@@ -151,7 +161,7 @@ def quantize_with(source: Path, target: Path, options: QuantizeOptions, executio
 def _laid_out(source: Path, target: Path, options: QuantizeOptions, execution: Execution) -> QuantizedFile:
     """Quantize to the layout of a library, through a temporary file in the layout of mxcast."""
     check_ends(source, target, dict.fromkeys(SOURCES, CONTAINERS))
-    layout_named(str(options.layout), options.numerics.block)  # before the work is done
+    check_blocks_of_rows(layout_named(str(options.layout), options.numerics.block))  # before the work is done
     with named(target), work_folder(target, execution.unfinished, "codes") as (folder, of_codes):
         made = folder / "codes.safetensors"
         report = _quantized(source, made, options, replace(execution, unfinished=of_codes))
@@ -167,7 +177,7 @@ def _quantized(source: Path, target: Path, options: QuantizeOptions, execution: 
     jobs, numerics, seed = checked_jobs(execution.jobs), options.numerics, options.seed
     if len(numerics.block.shape) > 1:
         raise ValueError(f"files have blocks along one axis, not {numerics.block.name}")
-    check_ends(source, target, dict.fromkeys(SOURCES, (".safetensors", ".npz")))
+    check_ends(source, target, dict.fromkeys(SOURCES, OWN_CONTAINERS))
     contents = read(source)
     if KEY in contents.metadata:
         raise ValueError(f"{source} has been quantized by mxcast already")

@@ -7,10 +7,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ...spec.catalogue import cut, excerpt
+from ...spec.layouts.catalogue import Layout
 from ..containers.contents import CONVERTED, NAMES, Contents, Stored
 
 SOURCES = (".npy", ".npz", ".safetensors")
 """Files of numbers that are quantized."""
+OWN_CONTAINERS = (".safetensors", ".npz")
+"""Files of codes and scales in the layout of mxcast."""
 CONTAINERS = (".safetensors", ".gguf", ".onnx")
 """Files that hold layouts of libraries, and become each other."""
 
@@ -28,6 +31,16 @@ def check_ends(source: Path, target: Path, possible: dict[str, tuple[str, ...]])
 def _one_of(suffixes: Iterable[str]) -> str:
     *most, last = suffixes
     return f"{', '.join(most)} or {last}" if most else last
+
+
+def check_blocks_of_rows(layout: Layout) -> None:
+    """Raise ValueError for a layout whose blocks do not lie along rows, as files are quantized."""
+    if layout.axis != -1:
+        raise ValueError(
+            f"quantize makes blocks along the last axis, and the layout {layout.name} has them along axis "
+            f"{layout.axis}: mxcast.pack(mxcast.quantize(x, {layout.block!r}, axis={layout.axis}), "
+            f"{layout.dialect!r}) makes its arrays in Python"
+        )
 
 
 def check_types(source: Path, target: Path, copied: Mapping[str, Stored]) -> None:

@@ -93,7 +93,8 @@ def _json(name: str, text: str) -> dict[str, Any]:
 
 def configuration(path: Path) -> Groups | None:
     """The groups in the configuration of a model in a folder, or next to a file; None for a quantization that is not
-    known here. Raises ValueError for a damaged configuration of a model; one next to a file is ignored.
+    known here. Raises ValueError for a damaged configuration of a model; one next to a file is ignored
+    (`damage_beside`).
     """
     try:
         return groups_in(path if path.is_dir() else path.parent)
@@ -103,6 +104,17 @@ def configuration(path: Path) -> Groups | None:
         if path.is_dir():
             raise
         return None
+
+
+def damage_beside(path: Path) -> str:
+    """The sentence about a damaged configuration next to a file; empty for any other, and for a folder."""
+    try:
+        None if path.is_dir() else groups_in(path.parent)
+    except UnknownQuantization:
+        return ""
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def configuration_reader(groups: Groups | None) -> DeclarationReader:

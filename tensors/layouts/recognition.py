@@ -14,7 +14,7 @@ from ...models.arrays.source import code_dtype
 from ...spec import Encode, Nvfp4Encode
 from ...spec.layouts.catalogue import Layout, OwnLayout, Packing, Part, ScaleOrder
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout, Tile, layouts_of
-from ..checkpoint.model_folder import files_in, shards_beside
+from ..checkpoint.model_folder import Checkpoint, check_complete, shards_beside
 from ..containers.contents import Contents, Stored
 from ..containers.native_types import is_native, native_layouts
 from ..unrecognised.fitting import fitting
@@ -105,9 +105,10 @@ def recognised_in(
     folder: Path, stored_as: str | None = None, named: NamedArrays | None = None
 ) -> tuple[Contents, list[Recognised]]:
     """The contents of all files in a folder as one, and the quantized tensors. Codes and scales may be in different
-    files. Raises the errors of `recognised` and `model_folder.files_in`.
+    files. Raises the errors of `recognised` and `Checkpoint`, and for a folder that is not complete.
     """
-    files = files_in(folder)
+    check_complete(folder)
+    files = Checkpoint(folder).shards
     found = [
         tensor
         for name, contents in files.items()

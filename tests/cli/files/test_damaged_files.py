@@ -369,6 +369,10 @@ def test_a_pipe_is_no_file(verb, tmp_path, fails, monkeypatch):
         ["prove", "--rtl", "enc.vhdl"],
         ["check-rtl", "enc.vhd", "--top", "enc", "-f", "e4m3"],
         ["test", "e4m3", "--rtl", "enc.vhd"],
+        ["prove", "enc.vhd"],
+        ["verify", "enc.VHDL"],
+        ["explain", "enc.vhd", "--op", "decode"],
+        ["emit", "enc.vhd"],
     ],
     ids=lambda words: " ".join(words),
 )

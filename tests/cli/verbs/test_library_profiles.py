@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+import mxcast
 from mxcast.models import quantize, quantize_nvfp4, unpack
 from mxcast.spec import LAYOUTS, NVFP4_ENCODERS, PROFILES, Convention, numerics, nvfp4_encoding
 from mxcast.spec.layouts.catalogue import Layout
@@ -117,7 +118,8 @@ def test_a_library_without_a_profile(layout, suffix, source, tmp_path, fails, pa
     """The sentence names the profiles that fit the layout, and each of them is accepted."""
     arguments = "quantize", source, tmp_path / f"a{suffix}", "-f", "nvfp4", "--layout", layout
     sentence = fails(2, *arguments)
-    assert sentence.endswith("a profile of this convention: nvfp4_ao, nvfp4_modelopt")
+    assert sentence.endswith("--profile takes one with a multiplier: nvfp4_ao, nvfp4_modelopt")
+    assert f"the library with the layout {layout} has no profile for nvfp4 here" in sentence
     for profile in sentence.rpartition(": ")[2].split(", "):
         assert nvfp4_encoding("nvfp4", profile).block.convention is Convention.MULTIPLIER
         passes(*arguments, "--profile", profile)
@@ -128,3 +130,21 @@ def test_a_library_without_a_profile(layout, suffix, source, tmp_path, fails, pa
 
 def test_what_is_refused_says_no_profile(source, tmp_path, fails):
     assert "is of" in fails(2, "quantize", source, tmp_path / "a.safetensors", "-f", "e4m3", "--layout", "quark")
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if "columnwise" in name])
+def test_blocks_along_columns(name, source, tmp_path, fails):
+    """The sentence has the Python that makes the arrays."""
+    layout = EVERY[name]
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.safetensors").write_bytes(source.read_bytes())
+    for given, made in (source, "a.safetensors"), (tmp_path / "model", "q"):
+        sentence = fails(2, "quantize", given, tmp_path / made, "-f", layout.block, "--layout", layout.dialect)
+        assert f"the layout {name} has them along axis -2: mxcast.pack(" in sentence
+        assert not (tmp_path / made).exists()
+    expression = sentence[sentence.index("mxcast.pack(") :].removesuffix(" makes its arrays in Python")
+    arrays = eval(expression, {"mxcast": mxcast, "x": X})
+    assert list(arrays) == list(layout.names("weight"))
+    encode = quantize_nvfp4 if layout.block == "nvfp4" else quantize
+    rows = mxcast.dequantize(encode(np.ascontiguousarray(X.T), layout.block))
+    assert np.array_equal(mxcast.dequantize(unpack(arrays, layout, name="weight")), rows.T)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from mxcast.host.files import UNFINISHED
 from mxcast.models import dequantize, pack, quantize
 from mxcast.spec import layout_named
 from mxcast.spec.formats.names import block_format
@@ -121,6 +122,24 @@ def test_one_file_without_an_index(model, passes, tmp_path):
     assert {path.name for path in (tmp_path / "q").iterdir()} == {"model.safetensors", "config.json"}
 
 
+def test_a_folder_without_an_index(model, passes, fails, tmp_path):
+    """Its files are the shards, and the new folder has no index either. An incomplete model has no index yet."""
+    passes("quantize", model, tmp_path / "q", "-f", "e2m1", *ONLY, "--layout", "quark")
+    copy = shutil.copytree(tmp_path / "q", tmp_path / "copy")
+    (copy / INDEX).unlink()
+    assert "no suspicions" in passes("inspect", copy)
+    for verb, options in {"dequantize": [], "convert": ["--layout", "compressed_tensors"]}.items():
+        for source in "q", "copy":
+            passes(verb, tmp_path / source, tmp_path / f"{verb}-{source}", *options)
+        right = content(tmp_path / f"{verb}-q")
+        assert right.pop(INDEX) and content(tmp_path / f"{verb}-copy") == right
+    (copy / UNFINISHED).mkdir()
+    assert "is not complete: give the command that makes it again" in fails(2, "dequantize", copy, tmp_path / "y")
+    (copy / UNFINISHED).rmdir()
+    shutil.copy(copy / "model-00001-of-00002.safetensors", copy / "other.safetensors")
+    assert "both have the tensor" in fails(2, "dequantize", copy, tmp_path / "y")
+
+
 def test_a_cluster_gives_the_same_bytes(model, passes, tmp_path):
     distributed = pytest.importorskip("distributed")
     passes("quantize", model, tmp_path / "here", "-f", "e4m3", *ONLY, "--layout", "modelopt", "-j", 2)
@@ -141,7 +160,7 @@ def test_what_is_refused(model, fails, tmp_path, passes):
     refused("its layout must be given", "convert", "--layout", "mlx")
     refused("no tensor has a name that matches 'zz*'", "quantize", "-f", "e2m1", "--include", "zz*")
     refused("is a folder, not", "quantize", *quantized, target=tmp_path / "x.gguf")
-    refused("has no model.safetensors.index.json, and no model.safetensors", "dequantize", source=tmp_path)
+    refused("has no model.safetensors.index.json, and no .safetensors files", "dequantize", source=tmp_path)
     passes("quantize", model, out, *quantized)
     (out / INDEX).unlink()
     refused("is not empty: a model is written into a new folder", "quantize", *quantized)

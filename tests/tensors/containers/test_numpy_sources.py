@@ -121,3 +121,11 @@ def test_transposed(target, tmp_path, passes):
     passes("dequantize", tmp_path / target, tmp_path / "y.safetensors")
     expected = dequantize(quantize(np.ascontiguousarray(Y.swapaxes(1, 2)), "e2m1"))
     assert np.array_equal(load_file(tmp_path / "y.safetensors")["x"], expected)
+
+
+def test_the_containers_are_listed(tmp_path, fails):
+    np.save(tmp_path / "a.npy", X)
+    suffixes = {target.partition(".")[2] for target, _ in TARGETS.values()}
+    sentence = fails(2, "quantize", tmp_path / "a.npy", tmp_path / "o.pt", "-f", "e4m3")
+    assert sentence.endswith(f"a.npy becomes is a .safetensors, .npz, .gguf or .onnx file, not {tmp_path / 'o.pt'}")
+    assert all(f".{suffix}" in sentence for suffix in suffixes)

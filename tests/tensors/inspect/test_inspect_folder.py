@@ -116,11 +116,13 @@ def test_what_tells(tmp_path):
     ],
 )
 def test_a_damaged_configuration(text, sentence, model, fails, passes):
-    """It is refused for a model, and ignored next to a file."""
+    """It is refused for a model, and ignored next to a file, which is said."""
+    assert "ignored" not in passes("inspect", model / "0.safetensors")
     (model / "config.json").write_text(text)
     refusal = fails(2, "inspect", model)
     assert f"{model / 'config.json'}" in refusal and sentence in refusal
-    passes("inspect", model / "0.safetensors")
+    assert f"ignored: {refusal.removeprefix('mxcast: ')}\n" in passes("inspect", model / "0.safetensors")
+    assert sentence in json.loads(passes("inspect", model / "0.safetensors", "--json"))["ignored"]
 
 
 def test_files_that_are_no_part_of_the_model(model, passes):
