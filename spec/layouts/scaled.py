@@ -59,7 +59,7 @@ class ScaledLayout:
     scales: Part
     """Its dtype is the one that the library writes, or the one in the file."""
     dtypes: tuple[str, ...]
-    """Dtypes of scales that can be read."""
+    """Dtypes of scales that can be read; for blocks of several rows also `E8`, as no MX format has these."""
     forms: Mapping[Grain, tuple[str, ...]] = field(hash=False)
     """Shape of the scales that the library writes, after the leading axes of the codes: ``r`` and ``c`` are the numbers
     of tiles down and across, ``1`` is an axis of length 1. Empty for a layout that can only be read."""
@@ -124,6 +124,11 @@ class ScaledLayout:
     def described(self) -> dict[str, str]:
         """Properties of the bytes, in words."""
         return {"elements": self.element.name, "a scale for a": self.tile_in_words, "scales": self.scales.dtype}
+
+    def takes(self, dtype: str, tile: Tile) -> bool:
+        """Can scales of this dtype be read for these tiles?"""
+        is_block = Grain.BLOCK in self.forms and grain_of(tile) is Grain.BLOCK
+        return dtype in self.dtypes or (is_block and dtype == E8)
 
     def fitted(self, tile: Tile, dtype: str, codes: Shape) -> ScaledLayout:
         """The layout of codes of this shape with these tiles, and scales of this dtype."""

@@ -82,7 +82,7 @@ def quantize_checkpoint(
     if opened.is_ours:
         raise ValueError(f"{source} has been quantized by mxcast already")
     if (groups := groups_in(opened.folder)) and groups.layouts:
-        words = " and ".join(dict.fromkeys(one.name for one in groups.layouts))
+        words = " or ".join(dict.fromkeys(one.name for one in groups.layouts))
         raise ValueError(f"{source} has weights in the layout {words} already")
     layout = None if options.layout is None else layout_named(options.layout, options.numerics.block)
     if layout is not None:

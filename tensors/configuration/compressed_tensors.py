@@ -75,7 +75,7 @@ def _layouts(format: object, weights: Document) -> tuple[AnyLayout, ...] | Unrea
         tiles["block"] = tile("block_structure", weights.get("block_structure"))
     if strategy not in tiles:
         return Unread(weights)
-    return fp8("compressed_tensors", tiles[strategy], elements=["fp8_e4m3"])
+    return fp8("compressed_tensors", tiles[strategy])
 
 
 def write(config: Document, placed: Placed, others: list[str], kv_cache: object) -> dict[str, Document]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 
 from ...spec.layouts.catalogue import Layout
-from ...spec.layouts.scaled import AnyLayout, layouts_of
+from ...spec.layouts.scaled import AnyLayout, layouts_of, tile_named
 from .compressed_tensors import kv_cache_scheme
 from .document import HF_QUANT_CONFIG, Document, json_object, texts
 from .fp8 import fp8
@@ -46,7 +46,10 @@ def read(section: Document) -> Groups:
 
 def _layouts(algorithm: str) -> tuple[AnyLayout, ...] | Unread:
     block = ALGORITHMS.get(algorithm)
-    return Unread(algorithm) if block is None else tuple(layouts_of(f"modelopt:{block}"))
+    if block is None:
+        return Unread(algorithm)
+    _, is_fp8, tile = block.partition("fp8_e4m3:")
+    return fp8("modelopt", tile_named(tile)) if is_fp8 else tuple(layouts_of(f"modelopt:{block}"))
 
 
 def _quantized_layers(section: Document) -> list[Group]:
@@ -74,9 +77,9 @@ def _config_groups(section: Document) -> list[Group]:
 def _layouts_of_weights(weights: Document) -> tuple[AnyLayout, ...] | Unread:
     kind = [weights.get(key) for key in ("type", "num_bits", "group_size", "strategy")]
     if kind == ["float", 8, None, None]:
-        return fp8("modelopt", (0, 0), elements=["fp8_e4m3"])
+        return fp8("modelopt", (0, 0))
     if kind == ["float", 8, None, "channel"]:
-        return fp8("modelopt", (1, 0), elements=["fp8_e4m3"])
+        return fp8("modelopt", (1, 0))
     if kind == ["float", 8, 32, None]:
         return tuple(layouts_of("modelopt:mxfp8_e4m3"))
     return tuple(layouts_of("modelopt:nvfp4")) if kind == ["float", 4, 16, None] else Unread(weights)

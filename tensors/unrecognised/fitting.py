@@ -45,10 +45,10 @@ def _scaled(
     tensors: Mapping[str, Stored], layout: ScaledLayout, name: str, codes: Stored, tiles: tuple[Tile, ...]
 ) -> Iterator[ScaledLayout]:
     scales = tensors.get(layout.scales.of(name))
-    if codes.shape and scales is not None and scales.dtype in layout.dtypes:
+    if codes.shape and scales is not None:
         declared = tiles if layout.tile is None else (layout.tile,)
         for tile in fitting_tiles(codes.shape, scales.shape, layout.size, declared):
-            if layout.tile in (None, tile):
+            if layout.tile in (None, tile) and layout.takes(scales.dtype, tile):
                 yield layout.fitted(tile, scales.dtype, codes.shape)
 
 

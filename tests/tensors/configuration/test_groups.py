@@ -21,11 +21,16 @@ def groups_of(folder, section, hf=None):
 
 
 def said(groups, module):
-    """The layouts of a module, None if it is not quantized, or what is not read."""
+    """The layouts of a module, None if it is not quantized, or what is not read. FP8 of compressed-tensors and ModelOpt
+    may be either element, and is called E4M3 here.
+    """
     group = groups.of(f"{module}.weight")
     if group is None:
         return None
-    return sorted({layout.full_name for layout in group.layouts}) or group.unread
+    names = {layout.full_name for layout in group.layouts}
+    pairs = {name for name in names if name.startswith(("compressed_tensors:fp8_e5m2", "modelopt:fp8_e5m2"))}
+    assert all(name.replace("e5m2", "e4m3") in names for name in pairs)
+    return sorted(names - pairs) or group.unread
 
 
 def compressed(groups, **fields):

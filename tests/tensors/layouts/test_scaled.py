@@ -86,14 +86,42 @@ WRITTEN = [(layout, str(grain)) for layout in EVERY for grain in layout.forms]
 
 @pytest.mark.parametrize("layout, grain, shape", CASES, ids=lambda value: getattr(value, "name", str(value)))
 def test_every_layout(layout, grain, shape, tmp_path, passes):
-    """Scales have every dtype of the layout, and the last blocks are partial."""
+    """Scales have every dtype of the layout, and the last blocks are partial. Blocks may have powers of two too."""
     tile, codes = TILES[grain], random_codes(shape)
-    for dtype in layout.dtypes:
+    powers = ("F8_E8M0",) if grain == "block" and layout.forms else ()
+    for dtype in dict.fromkeys(layout.dtypes + powers):
         scales = random_scales(shape_of_scales(layout, grain, shape), dtype)
         path = write(tmp_path / "a.safetensors", layout, codes, scales, dtype)
         passes("dequantize", path, tmp_path / "b.safetensors", "--from", layout.name)
         assert same(numbers_in(tmp_path / "b.safetensors"), products(codes, layout.codes.dtype, scales, tile))
         assert list(read(tmp_path / "b.safetensors").tensors) == [NAME]
+
+
+OF_BLOCKS = {"config_groups": {"g": {"targets": ["Linear"], "weights": {"num_bits": 8, "type": "float"}}}}
+OF_BLOCKS["config_groups"]["g"]["weights"] |= {"strategy": "block", "block_structure": [128, 128]}
+SECTIONS = {
+    "compressed_tensors": {"quant_method": "compressed-tensors", "format": "float-quantized"} | OF_BLOCKS,
+    "modelopt": {"quant_method": "modelopt", "quant_algo": "FP8_PB_WO"},
+}
+
+
+@pytest.mark.parametrize("scale", ["F32", "F8_E8M0"])
+@pytest.mark.parametrize("element", ["fp8_e4m3", "fp8_e5m2"])
+@pytest.mark.parametrize("dialect", SECTIONS)
+def test_a_configuration_without_the_element(dialect, element, scale, tmp_path, passes, fails):
+    """It says FP8 in blocks, and the dtypes of the arrays say which FP8 and which scales; other tiles are refused."""
+    layout, shape = SCALED_LAYOUTS[dialect][element], (300, 388)
+    codes, scales = (random_codes(shape), random_scales(shape_of_scales(layout, "block", shape), scale))
+    (tmp_path / "m").mkdir()
+    write(tmp_path / "m" / "model.safetensors", layout, codes, scales, scale)
+    (tmp_path / "m" / "config.json").write_text(json.dumps({"quantization_config": SECTIONS[dialect]}))
+    assert f"{dialect}:{element}:128x128" in inspect_file(tmp_path / "m").tensors[0].readings[0].evidence[0]
+    passes("dequantize", tmp_path / "m", tmp_path / "y")
+    found = numbers_in(tmp_path / "y" / "model.safetensors")
+    assert same(found, products(codes, layout.codes.dtype, scales, (128, 128)))
+    rows = random_scales((300, 1), scale)
+    write(tmp_path / "m" / "model.safetensors", layout, codes, rows, scale)
+    fails(2, "dequantize", tmp_path / "m", tmp_path / "z")
 
 
 def test_without_rows(tmp_path, passes):
