@@ -57,7 +57,7 @@ def run(arguments: Sequence[str]) -> int:
 def built() -> Any:
     """The command with all verbs."""
     app = typer.Typer(name="mxcast", cls=_Group, context_settings=SETTINGS)
-    app.callback(invoke_without_command=True)(_command)
+    app.callback(invoke_without_command=True, help=_paragraphs(_command))(_command)
     group: Any = typer.main.get_command(app)
     group.commands = _Verbs()
     return group
@@ -106,8 +106,16 @@ def _loaded(verb: str) -> Any:
     module, _, name = VERBS[verb].partition(".")
     app = typer.Typer(add_completion=False, context_settings=SETTINGS)
     function = getattr(import_module(f".verbs.{module}", __package__), name)
-    app.command(verb, cls=_Verb, epilog=epilog(verb))(_flat(function))
+    text = _paragraphs(function)
+    short = text.partition("\n")[0].partition(". ")[0].rstrip(".") + "."
+    app.command(verb, cls=_Verb, epilog=epilog(verb), help=text, short_help=short)(_flat(function))
     return typer.main.get_command(app)
+
+
+def _paragraphs(function: Callable[..., None]) -> str:
+    """The docstring with each paragraph in one line, since typer keeps the line breaks of all but the first."""
+    text = inspect.getdoc(function) or ""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 def _flat(verb: Callable[..., None]) -> Callable[..., None]:
@@ -155,9 +163,10 @@ def _command(
     """Bit-exact converters to the OCP microscaling (MX) formats: golden model, Verilog, and the evidence that they
     agree.
 
-    Exit codes: 0 passed, 1 a check failed, 2 usage, configuration or input, 3 a tool is missing or too old, 4
-    inconclusive, 141 the reader of the output is gone. Signals end it with 129 (SIGHUP), 130 (SIGINT), 131 (SIGQUIT)
-    and 143 (SIGTERM).
+    Exit codes: 0 passed, 1 a check failed, 2 wrong usage, configuration or input, 3 a tool is missing or too old, 4
+    inconclusive, 141 the reader of the output has closed. After a signal: 129 (SIGHUP), 130 (SIGINT), 131 (SIGQUIT),
+    143 (SIGTERM).
+
     With --json, an error is a document too: {"error": SENTENCE, "exit_code": CODE}.
     """
     if context.invoked_subcommand is None:

@@ -86,7 +86,7 @@ def _options(command: Any) -> Iterator[str]:
         if option.param_type_name == "argument":
             names = option.metavar or option.name.upper()
         else:
-            value = option.metavar or ("N" if option.type_descriptor.annotation is int else "TEXT")
+            value = option.metavar or ("N" if option.type.name.startswith("int") else "TEXT")
             names = ", ".join(option.opts) + ("" if option.is_flag else f" {value}")
         default = f" Default: {option.show_default}." if isinstance(option.show_default, str) else ""
         yield f"| `{_cell(names)}` | {_cell((option.help or '') + default)} |"

@@ -19,8 +19,8 @@ Format = Annotated[
     typer.Argument(
         metavar="FORMAT",
         show_default=False,
-        help="e4m3, mxfp8_e4m3, int8, e3m3, ... (mxcast list formats). all: each of the six. Several formats, with "
-        "commas, are the modes of a converter. A cast takes e4m3, ue8m0, ..., or an instruction of PTX.",
+        help="A format, such as e4m3 or int8 (mxcast list formats), or all for the six of OCP. Formats with commas "
+        "between them are the modes of one converter. For --op cast: e4m3, ue8m0, ..., or an instruction of PTX.",
     ),
 ]
 Profile = Annotated[
@@ -28,7 +28,7 @@ Profile = Annotated[
     typer.Option(
         "--profile",
         show_default="ocp",
-        help="Rules by name (mxcast list profiles), with fields replaced after a colon: te:scale_rule=ceil.",
+        help="Rules by name (mxcast list profiles). Fields after a colon replace some of them: te:scale_rule=ceil.",
     ),
 ]
 Set = Annotated[
@@ -37,9 +37,9 @@ Set = Annotated[
         "--set",
         metavar="KEY=VALUE",
         show_default=False,
-        help="Replace one rule of the profile (mxcast list rules); repeatable. Several values of scale_rule, with "
-        "commas, are the modes of a converter. registered_after=NAMES places registers; latency=CYCLES or "
-        "frequency_mhz=MHZ choose the places.",
+        help="Replace one rule of the profile (mxcast list rules); repeatable. Scale rules with commas between them "
+        "are the modes of one converter. registered_after=NAMES places registers. latency=CYCLES or frequency_mhz=MHZ "
+        "place them by estimated delays.",
     ),
 ]
 Target = Annotated[
@@ -48,11 +48,11 @@ Target = Annotated[
         "--target",
         metavar="NAME",
         show_default="generic",
-        help=f"Target of the hardware: {', '.join(BEST)}. The micro-architecture is the smallest "
-        "that was measured for it; --set optimize=speed, balanced or plain takes another.",
+        help=f"Target of the hardware: {', '.join(BEST)}. It selects the smallest measured "
+        "micro-architecture; --set optimize=speed, balanced or plain selects another.",
     ),
 ]
-Op = Annotated[str, typer.Option("--op", metavar="NAME", help=f"The operation: {' or '.join(OPERATIONS)}.")]
+Op = Annotated[str, typer.Option("--op", metavar="NAME", help=f"The operation: {', '.join(OPERATIONS)}.")]
 Config = Annotated[
     Path | None,
     typer.Option(
@@ -67,14 +67,14 @@ Name = Annotated[str | None, typer.Option("--name", show_default="FORMAT_PROFILE
 Design = Annotated[
     str | None,
     typer.Option(
-        "--name", metavar="NAME", show_default=False, help="An emitted design, which must have this configuration."
+        "--name", metavar="NAME", show_default=False, help="Name of an emitted design with this configuration."
     ),
 ]
-DesignFolder = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder in which NAME was emitted.")]
-Out = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder for what is written.")]
+DesignFolder = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder with the emitted design.")]
+Out = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Output folder.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random stimuli.")]
-Blocks = Annotated[int, typer.Option("--blocks", min=1, help="How many random blocks.")]
-Force = Annotated[bool, typer.Option("--force", help="Do it again, whatever is in the cache or in the output folder.")]
+Blocks = Annotated[int, typer.Option("--blocks", min=1, help="Number of random blocks.")]
+Force = Annotated[bool, typer.Option("--force", help="Ignore cached results, and results in the output folder.")]
 
 FormatOption = Annotated[
     str | None,

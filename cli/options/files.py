@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 Source = Annotated[Path, typer.Argument(metavar="IN", show_default=False)]
 Target = Annotated[Path, typer.Argument(metavar="OUT", show_default=False)]
 Jobs = Annotated[
-    int,
-    typer.Option("-j", "--jobs", min=1, help="Threads; for a folder, processes. The result does not depend on them."),
+    int, typer.Option("-j", "--jobs", min=1, help="Threads, or processes for a folder. No byte depends on them.")
 ]
 Include = Annotated[
     list[str] | None,
@@ -24,7 +23,7 @@ Include = Annotated[
         "--include",
         metavar="PATTERN",
         show_default=False,
-        help="Convert only tensors whose name matches, as '*.weight', and copy the others; repeatable.",
+        help="Convert only tensors with matching names, such as '*.weight', and copy the others; repeatable.",
     ),
 ]
 Exclude = Annotated[
@@ -33,16 +32,13 @@ Exclude = Annotated[
         "--exclude",
         metavar="PATTERN",
         show_default=False,
-        help="Copy tensors whose name matches, as '*LayerNorm*'; repeatable.",
+        help="Copy tensors with matching names, such as '*LayerNorm*'; repeatable.",
     ),
 ]
 StoredAs = Annotated[
     str | None,
     typer.Option(
-        "--from",
-        metavar="LAYOUT",
-        show_default="what mxcast quantize writes",
-        help="The layout of IN (mxcast list layouts).",
+        "--from", metavar="LAYOUT", show_default="as quantize writes it", help="The layout of IN (mxcast list layouts)."
     ),
 ]
 StoredFormat = Annotated[
@@ -61,13 +57,13 @@ Arrangement = Annotated[
         "--experts",
         metavar="HOW",
         show_default=False,
-        help="split: gate and up of experts in two tensors; interleaved: in the rows of one.",
+        help="split: store gate and up of experts as two tensors. interleaved: store them as alternate rows of one.",
     ),
 ]
 Transposed = Annotated[
     bool,
     typer.Option(
-        "--transposed", help="Swap the last two axes of tensors of three, as transformers stores gpt-oss in BF16."
+        "--transposed", help="Swap the last two axes of tensors with three, as transformers stores gpt-oss in BF16."
     ),
 ]
 Scheduler = Annotated[
@@ -95,7 +91,7 @@ Read = Annotated[
         "--read",
         metavar="HOW",
         show_default=False,
-        help="How to read them: 'scale=e8m0' (e4m3, number), element=e2m1, block=32, 128x128, row or tensor, "
+        help="Formats of these arrays: 'scale=e8m0' (e4m3, number), element=e2m1, block=32, 128x128, row or tensor, "
         "order=high_first, tensor_scale=divisor.",
     ),
 ]

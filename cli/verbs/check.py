@@ -34,8 +34,7 @@ def verify(
     exhaustive: Annotated[
         bool,
         typer.Option(
-            "--exhaustive",
-            help="All inputs, minutes each. An interrupted run is resumed by the same command; results are kept.",
+            "--exhaustive", help="All inputs, in minutes for each format. The same command resumes an interrupted run."
         ),
     ] = False,
     force: Force = False,
@@ -46,13 +45,13 @@ def verify(
             "--tensors",
             metavar="FILE",
             show_default=False,
-            help="Compare on the tensors of a .npy or .safetensors file instead.",
+            help="Compare on the tensors of this file instead (.npy, .safetensors).",
         ),
     ] = None,
     pad: Pad = False,
     seed: Seed = 0,
 ) -> None:
-    """Compare the emitted Verilog, Verilated, with the golden model, bit for bit."""
+    """Compare the emitted Verilog with the golden model, in NumPy, bit for bit. Verilator simulates it."""
     asked = request("verify {}", given, output=output, of_any=True, designs=given.out)
     if given.op != "encode" and (exhaustive or tensors is not None or pad):
         raise ValueError(f"--exhaustive, --tensors and --pad are for encoders: leave them out with --op {given.op}")
@@ -110,7 +109,7 @@ def test(
     vectors: Annotated[
         Path | None,
         typer.Option(
-            "--vectors", metavar="FILE", show_default=False, help="More blocks: the counterexample.npz of prove."
+            "--vectors", metavar="FILE", show_default=False, help="Test these blocks too: counterexample.npz of prove."
         ),
     ] = None,
     rtl: Annotated[

@@ -36,7 +36,7 @@ def check_rtl(
         typer.Argument(metavar="FILES...", help="Verilog or SystemVerilog, packages first.", show_default=False),
     ],
     top: Annotated[
-        str | None, typer.Option("--top", metavar="MODULE", help="The converter.", show_default=False)
+        str | None, typer.Option("--top", metavar="MODULE", help="Name of the converter's module.", show_default=False)
     ] = None,
     map: Annotated[
         list[str] | None,
@@ -44,9 +44,9 @@ def check_rtl(
             "--map",
             metavar="KEY=VALUE",
             show_default=False,
-            help="Ports by role: x, scale and p, for decoders y, for sr random, for nvfp4 k, d and a, or g. Examples: "
-            "x=in_{i}, x=s_{i}:e_{i}:m_{i}, x=data@msb, p=q[{4*i+3}:{4*i}]. Also clk=PORT, rst=PORT@low, latency=N, "
-            "interval=N, and PORT=0 for other inputs. Repeatable.",
+            help="Ports by role: x, scale, p, y, random, and for nvfp4 k, d, a, g. "
+            "Examples: x=in_{i}, x=s_{i}:e_{i}:m_{i}, x=data@msb, p=q[{4*i+3}:{4*i}]. Also clk=PORT, rst=PORT@low, "
+            "latency=N, interval=N, and PORT=0 for other inputs. Repeatable.",
         ),
     ] = None,
     map_file: Annotated[
@@ -74,7 +74,7 @@ def check_rtl(
         ),
     ] = None,
     exhaustive: Annotated[
-        bool, typer.Option("--exhaustive", help="Simulate every input pattern; minutes to hours.")
+        bool, typer.Option("--exhaustive", help="Simulate every input pattern, in minutes to hours.")
     ] = False,
     blocks: Blocks = 200_000,
     nan_codes: Annotated[
@@ -91,10 +91,10 @@ def check_rtl(
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
-    """Check anybody's block converter against a profile: simulate it, then prove it, or name the rules that it follows.
+    """Check anybody's converter against a profile. It is simulated, then proved; if it differs, its rules are named.
 
-    PASS: a solver has shown that no block is converted otherwise. FAIL: there is a counterexample, which is shown.
-    UNKNOWN, TIMEOUT: nothing differed, and nothing is proved (exit code 4).
+    PASS: proved for every block. FAIL: a counterexample is shown (exit code 1). UNKNOWN, TIMEOUT: no difference was
+    found, and nothing is proved (exit code 4).
     """
     usage = f"check-rtl {files[0]} --top {top or 'TOP'} --format {{}}"
     rules = RuleOptions(format=format, op=op, profile=given.profile, set=given.set, config=config)

@@ -89,21 +89,23 @@ def compare(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="e4m3, int8, ..., for casts also ue8m0, or all that both profiles support.",
+            help="e4m3, int8, ..., or all that both profiles support; for casts also ue8m0, ...",
         ),
     ] = ALL,
     op: Op = "encode",
     set: Set = None,
     expect_equal: Annotated[
-        bool, typer.Option("--expect-equal", help="Differences are a failure: exit code 1.")
+        bool, typer.Option("--expect-equal", help="Exit with code 1 if there are differences.")
     ] = False,
     force: Force = False,
 ) -> None:
-    """Compare two profiles on every largest magnitude, every element and every NaN and Inf: equal on all, or how many
-    differ. With --op decode, on every pair of a scale byte and a code; with --op cast, on every number of the source,
-    or on every code with --set destination=fp32.
+    """Compare two profiles on every input, and count the inputs that differ.
 
-    Encoders take about a minute a format, once; their results are cached. Differences are a finding, not a failure.
+    Encoders are compared on every largest magnitude, every element, and every NaN and Inf. With --op decode: on every
+    pair of a scale byte and a code. With --op cast: on every number of the source, or, with --set destination=fp32, on
+    every code.
+
+    Encoders take about a minute for each format; results are cached. Differences do not change the exit code.
     --set replaces a rule on both sides.
     """
     both = assigned(set or ())

@@ -37,14 +37,14 @@ def quantize(
             "--layout",
             metavar="LAYOUT",
             show_default=False,
-            help="The layout of OUT, of a library (mxcast list layouts).",
+            help="Store OUT in the layout of a library (mxcast list layouts).",
         ),
     ] = None,
     pad: Pad = False,
     transposed: Transposed = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random bits of the rounding sr.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random bits for rounding sr.")] = 0,
 ) -> None:
-    """Quantize the tensors of a .npy, .npz or .safetensors file along their last axis; OUT is .safetensors, .npz, .gguf
+    """Quantize the tensors of a .npy, .npz or .safetensors file along their last axis. OUT is .safetensors, .npz, .gguf
     or .onnx.
 
     F32, F16 and BF16 tensors become codes under their own name and scales under NAME.scales; others are copied. For
@@ -140,13 +140,14 @@ def dequantize(
     profile: Annotated[
         str | None,
         typer.Option(
-            "--profile", metavar="NAME", show_default=False, help="How a layout is read (mxcast list decoders)."
+            "--profile", metavar="NAME", show_default=False, help="Decoding rules by name (mxcast list decoders)."
         ),
     ] = None,
     transposed: Transposed = False,
 ) -> None:
-    """Turn a file that quantize wrote, or one in the layout of a library, back into float32 tensors, under their names
-    and in their shapes; or a folder with the shards of a model.
+    """Convert quantized tensors back to float32, with their names and shapes.
+
+    IN is a file that quantize wrote, a file in the layout of a library, or a folder with the shards of a model.
     """
     _convert(source, target, files, files.options(profile=profile, is_transposed=transposed), output)
 
@@ -166,13 +167,15 @@ def convert(
             "--to",
             metavar="FORMAT",
             show_default="as IN",
-            help="Another block format with the same numbers, as nvfp4 for e2m1; for one format: fp8_e4m3=mxfp8_e4m3.",
+            help="Another block format with the same numbers, such as nvfp4 for e2m1. Only one of several: "
+            "fp8_e4m3=mxfp8_e4m3.",
         ),
     ] = None,
 ) -> None:
-    """Write the quantized tensors of a .safetensors, .gguf or .onnx file as a library stores them. No number changes:
-    a tensor that the layout, or with --to the block format, cannot hold is refused, and nothing is written. IN may be a
-    folder with the shards of a model; OUT is then a new folder.
+    """Write the quantized tensors of a .safetensors, .gguf or .onnx file as a library stores them. No number changes.
+
+    If the layout, or the block format of --to, cannot hold a tensor, nothing is written. IN may be a folder with the
+    shards of a model; OUT is then a new folder.
     """
     _convert(source, target, files, files.options(layout=layout, block=to), output)
 

@@ -26,7 +26,7 @@ class MappedOptions(DesignOptions):
             "--target",
             metavar="NAME",
             show_default="xcu; with --pnr ecp5, with --liberty asic",
-            help="Target of the mapping and of the hardware (mxcast list targets).",
+            help="Target for synthesis and for the hardware (mxcast list targets).",
         ),
     ] = None
 
@@ -40,17 +40,17 @@ def synth(
             "--liberty",
             metavar="FILE",
             show_default=False,
-            help="Map to the cells of a Liberty file: their number, area and longest path. For --target asic.",
+            help="Map to the cells of a Liberty file; print their number, area and longest path. For --target asic.",
         ),
     ] = None,
-    pnr: Annotated[bool, typer.Option("--pnr", help="Place and route between registers too: Fmax.")] = False,
+    pnr: Annotated[bool, typer.Option("--pnr", help="Also place and route, between registers, for Fmax.")] = False,
     seeds: Annotated[
-        int | None, typer.Option("--seeds", min=1, show_default="3", help="Runs of place and route.")
+        int | None, typer.Option("--seeds", min=1, show_default="3", help="Number of seeds for place and route.")
     ] = None,
     force: Force = False,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many at a time.")] = 2,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of processes.")] = 2,
 ) -> None:
-    """Synthesize with Yosys and count: LUTs, carries, flip-flops, logic levels; with --pnr also Fmax, by nextpnr."""
+    """Synthesize with Yosys, and count LUTs, carries, flip-flops and logic levels. With --pnr, also find Fmax."""
     if seeds is not None and not pnr:
         raise ValueError("--seeds is for place and route: give --pnr too")
     from ...synth import TARGETS, place_and_route_all, synth_all

@@ -26,7 +26,7 @@ Finding = dict[str, object]
 
 
 def doctor(output: Output) -> None:
-    """Check every tool: found, version, good enough, and the command that fixes it."""
+    """Check that every tool is found and recent enough, and print the command that fixes it."""
     findings = [_python(), *_packages(), *_programs()]
     missing = [f for f in findings if f["required"] and not f["ok"]]
     output.table([_row(finding) for finding in findings])

@@ -30,8 +30,8 @@ def explain(
             "--values",
             metavar="LIST",
             show_default=False,
-            help="The block, or the numbers to cast: numbers, 0x patterns, nan, inf, each with *COUNT; a block also as "
-            "FILE:TENSOR[ROW, BLOCK].",
+            help="The block, or the numbers to cast: numbers, 0x patterns, nan or inf, each with *COUNT if repeated. A "
+            "block also as FILE:TENSOR[ROW, BLOCK].",
         ),
     ] = None,
     scale: Annotated[
@@ -44,7 +44,7 @@ def explain(
             "--codes",
             metavar="LIST",
             show_default=False,
-            help="With --op decode, and for casts back to numbers: the codes, decimal or 0x, each with *COUNT.",
+            help="With --op decode, and for casts back to numbers: the codes, decimal or 0x, with *COUNT if repeated.",
         ),
     ] = None,
     tensor_scale: Annotated[
@@ -59,7 +59,7 @@ def explain(
     random: Annotated[
         str | None,
         typer.Option(
-            "--random", metavar="LIST", show_default=False, help="Random bits of each number, for the rounding sr."
+            "--random", metavar="LIST", show_default=False, help="Random bits for each number, for rounding sr."
         ),
     ] = None,
     amax: Annotated[
@@ -78,15 +78,17 @@ def explain(
             "--constants",
             metavar="K,D",
             show_default=False,
-            help="In place of --amax: the constants k and d (and a) of the tensor for hardware, FP32 patterns.",
+            help="Instead of --amax: the constants k and d (and a) of the tensor for hardware, as FP32 patterns.",
         ),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Show the elements that are zero too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show elements that are zero too.")] = False,
 ) -> None:
     """Convert one block and show every step: classes, largest magnitude, scale under every rule, bits and error of each
-    element. With --op decode: the meaning of the scale byte, and product, rounding and result of each code. With --op
-    cast: the two nearest results of each number, its rounding, overflow, underflow and sign; --set destination=fp32
-    casts codes back to numbers.
+    element.
+
+    With --op decode: the meaning of the scale byte, and product, rounding and result of each code. With --op cast: the
+    two nearest results of each number, its rounding, overflow, underflow and sign. --set destination=fp32 casts codes
+    back to numbers.
 
     Zeros complete the block. Numbers are rounded to the source format. Counterexamples of verify, compare and failing
     tests can be pasted unchanged.

@@ -41,14 +41,13 @@ def explore(
         str | None, typer.Option("--op", metavar="NAME", show_default="the sweep's", help="The operation of the sweep.")
     ] = None,
     format: Annotated[
-        Several,
-        typer.Option("-f", "--format", metavar="NAME", show_default="the sweep's", help="Repeatable, as all these."),
+        Several, typer.Option("-f", "--format", metavar="NAME", show_default="the sweep's", help="Format; repeatable.")
     ] = None,
     profile: Annotated[
-        Several, typer.Option("--profile", metavar="NAME", show_default="the sweep's", help="Rules by name.")
+        Several, typer.Option("--profile", metavar="NAME", show_default="the sweep's", help="A profile; repeatable.")
     ] = None,
     target: Annotated[
-        Several, typer.Option("--target", metavar="NAME", show_default="the sweep's", help="Targets of the mapping.")
+        Several, typer.Option("--target", metavar="NAME", show_default="the sweep's", help="A target; repeatable.")
     ] = None,
     set: Annotated[
         Several,
@@ -56,12 +55,12 @@ def explore(
             "--set",
             metavar="KEY=VALUE",
             show_default=False,
-            help="A rule or a choice of architecture; given twice, a key has two values.",
+            help="A rule or a choice of architecture. Repeat a key for several values.",
         ),
     ] = None,
-    pnr: Annotated[bool, typer.Option("--pnr", help="Place and route too, with 3 seeds: Fmax.")] = False,
+    pnr: Annotated[bool, typer.Option("--pnr", help="Also place and route, with 3 seeds, for Fmax.")] = False,
     seeds: Annotated[
-        int | None, typer.Option("--seeds", min=1, show_default="3", help="Place and route with that many.")
+        int | None, typer.Option("--seeds", min=1, show_default="3", help="Number of seeds for place and route.")
     ] = None,
     tensors: Annotated[
         Path | None,
@@ -69,7 +68,7 @@ def explore(
             "--tensors",
             metavar="FILE",
             show_default="weights and distributions that ship",
-            help=".npy, .npz or .safetensors to judge roundings by.",
+            help="Tensors on which errors are measured (.npy, .npz, .safetensors).",
         ),
     ] = None,
     objective: Annotated[
@@ -78,10 +77,10 @@ def explore(
             "--objective",
             metavar="COLUMN",
             show_default="luts, levels, sqnr_db; decoders: differing, casts: max_relative_error",
-            help="Columns of the Pareto front.",
+            help="Column of the Pareto front; repeatable.",
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Processes at a time.")] = 2,
+    jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Number of processes.")] = 2,
     scheduler: Annotated[
         str | None,
         typer.Option(
@@ -97,15 +96,15 @@ def explore(
             "--emit-jobs",
             metavar="FILE",
             show_default=False,
-            help="Write one command a job and run none, for Slurm arrays or make.",
+            help="Write one command for each job, for Slurm arrays or make, and run nothing.",
         ),
     ] = None,
-    cached: Annotated[bool, typer.Option("--cached", help="Run nothing: show the points on record.")] = False,
+    cached: Annotated[bool, typer.Option("--cached", help="Show cached points, and run nothing.")] = False,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", show_default="build/explore-SWEEP")] = None,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report, tables and drawing.")] = True,
     force: Force = False,
 ) -> None:
-    """Sweep rules, architectures and targets: the cost of each point, its loss on tensors, and which to build.
+    """Sweep rules, architectures and targets. Measure the cost and the error of each point, and recommend one.
 
     Results are cached: an interrupted sweep resumes. Exit code 1 if a point failed.
     """

@@ -20,7 +20,7 @@ def emit(
             "--vendor",
             metavar="NAME",
             show_default=False,
-            help="Write a project for the vendor's tool too: vivado, which means --target xcu, or quartus.",
+            help="Also write a project for vivado, which implies --target xcu, or for quartus.",
         ),
     ] = None,
     part: Annotated[
@@ -28,17 +28,13 @@ def emit(
         typer.Option("--part", metavar="NAME", show_default="one of the vendor's", help="Device of the project."),
     ] = None,
     pair: Annotated[
-        bool, typer.Option("--pair", help="Write the decoder of the way back too, and a test bench of the round trip.")
+        bool, typer.Option("--pair", help="Also write the decoder, and a test bench of the round trip.")
     ] = False,
     period: Annotated[
-        float | None,
-        typer.Option("--period", metavar="NS", show_default="10", help="Clock period that the project asks for."),
+        float | None, typer.Option("--period", metavar="NS", show_default="10", help="Clock period of the project.")
     ] = None,
     force: Annotated[
-        bool,
-        typer.Option(
-            "--force", help="Replace a design of another configuration, and files that were edited since, too."
-        ),
+        bool, typer.Option("--force", help="Replace a design of another configuration, and edited files, too.")
     ] = False,
 ) -> None:
     """Write the Verilog of a converter, with its file lists, description and test benches."""

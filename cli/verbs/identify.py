@@ -34,11 +34,11 @@ def identify(
     ] = None,
     numbers: Annotated[
         Path | None,
-        typer.Option("--input", metavar="FILE", show_default=False, help="In place of a function: a file of numbers."),
+        typer.Option("--input", metavar="FILE", show_default=False, help="Instead of a function: a file with numbers."),
     ] = None,
     quantized: Annotated[
         Path | None,
-        typer.Option("--output", metavar="FILE", show_default=False, help="... and the file that they became."),
+        typer.Option("--output", metavar="FILE", show_default=False, help="The file with these numbers quantized."),
     ] = None,
     format: FormatOption = None,
     stored_as: Annotated[
@@ -52,26 +52,28 @@ def identify(
     ] = None,
     op: Op = "encode",
     nan_codes: Annotated[
-        str, typer.Option("--nan-codes", metavar="exact|free", help="Whether codes under a scale that is NaN count.")
+        str, typer.Option("--nan-codes", metavar="exact|free", help="Whether codes under a NaN scale count.")
     ] = "exact",
     blocks: Blocks = 20_000,
     samples: Annotated[
-        int,
-        typer.Option("--samples", min=0, help="Judge a random function by so many calls with the same blocks: 10000."),
+        int, typer.Option("--samples", min=0, help="Calls with the same blocks, to judge a random function: 10000.")
     ] = 0,
     seed: Seed = 0,
 ) -> None:
-    """Find the rules that a function follows: call it with hard blocks, and compare its bits with every profile, and
-    with every profile with one rule changed. Or compare all blocks of two files, --input and --output.
+    """Find the rules that a function, or a file, follows. The function is called with hard blocks, and its bits are
+    compared with every profile, and with every profile in which one rule is changed. Of two files, --input and
+    --output, all blocks are compared.
 
     An encoder is called with x, float32 (n, 32), and returns scales (n,) and codes (n, 32), or numbers like x. For
     nvfp4, x is a tensor (n, 16). With --op decode the function is called with scales and codes, uint8, and returns
     numbers. With --op cast it is called with x (n,) and returns codes. With --set rounding=sr it also receives random
-    bits, uint16, one integer for each element. A function of a shared library receives pointers: void f(const float *x,
-    uint8_t *scales, uint8_t *codes, size_t blocks). With --profile the function is expected to follow that profile.
+    bits, uint16, one integer for each element.
 
-    FOLLOWS: exit code 0. DIFFERS: 1, with the nearest rules and the smallest block. UNKNOWN: 4, if two sets of rules
-    fit, or if the function is random.
+    A function of a shared library receives pointers: void f(const float *x, uint8_t *scales, uint8_t *codes,
+    size_t blocks).
+
+    FOLLOWS: exit code 0, if --profile is that profile or not given. DIFFERS: 1, with the nearest rules and the smallest
+    block. UNKNOWN: 4, if two sets of rules fit, or if the function is random.
     """
     if nan_codes not in NAN_CODES:
         raise ValueError(unknown_name("choice of --nan-codes", nan_codes, NAN_CODES))

@@ -22,7 +22,7 @@ SHOWN = 8
 
 def inspect(
     output: Output,
-    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="Or a folder with a model.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="A file, or a folder with a model.")],
     stored_as: Annotated[
         str | None,
         typer.Option(

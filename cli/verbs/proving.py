@@ -29,13 +29,13 @@ Rtl = Annotated[
         "--rtl",
         metavar="FILE",
         show_default=False,
-        help="This Verilog file instead of the emitted one. Its configuration is in the .json file of the same name, "
-        "unless a format is given.",
+        help="Prove this Verilog file instead of the emitted one. Its configuration is in the .json file of the same "
+        "name, unless a format is given.",
     ),
 ]
 Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla or z3.")]
 Timeout = Annotated[
-    float, typer.Option("--timeout", min=1, max=1_000_000, metavar="SECONDS", help="For each question.")
+    float, typer.Option("--timeout", min=1, max=1_000_000, metavar="SECONDS", help="Time limit for each question.")
 ]
 
 
@@ -43,7 +43,7 @@ def prove(
     given: HardwareOptions,
     output: Output,
     rtl: Rtl = None,
-    monolithic: Annotated[bool, typer.Option("--monolithic", help="Ask about the whole block at once.")] = False,
+    monolithic: Annotated[bool, typer.Option("--monolithic", help="Ask one question about the whole block.")] = False,
     netlist: Annotated[
         str | None,
         typer.Option(
@@ -51,8 +51,7 @@ def prove(
         ),
     ] = None,
     latency: Annotated[
-        int,
-        typer.Option("--latency", min=0, metavar="CYCLES", help="Clock cycles of a pipelined file, with clock clk."),
+        int, typer.Option("--latency", min=0, metavar="CYCLES", help="Latency of a pipelined file with the clock clk.")
     ] = 0,
     solver: Solver = "bitwuzla",
     timeout: Timeout = 900,
@@ -60,8 +59,8 @@ def prove(
 ) -> None:
     """Prove that the written Verilog equals the specification for every input block.
 
-    PASS: no block is converted otherwise. FAIL: there is a counterexample, which is shown. UNKNOWN, TIMEOUT: the solver
-    gave no answer (exit code 4). With --rtl the results are in the folder of that file.
+    PASS: every block is converted correctly. FAIL: a counterexample is shown (exit code 1). UNKNOWN, TIMEOUT: the
+    solver gave no answer (exit code 4). With --rtl the results are in the folder of that file.
     """
     if rtl is not None and given.format is None and given.config is None:
         others = [("profile", given.profile), ("set", given.set and given.set[0]), ("target", given.target)]
@@ -138,16 +137,16 @@ def read_by(readers: list[str], unread: dict[str, str], second_leg: str = "") ->
 def mutate(
     given: HardwareOptions,
     output: Output,
-    mutants: Annotated[int, typer.Option("--mutants", min=1, metavar="N", help="How many faults to plant.")] = 200,
+    mutants: Annotated[int, typer.Option("--mutants", min=1, metavar="N", help="Number of faults to plant.")] = 200,
     timeout: Timeout = 300,
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
     """Plant faults in the emitted Verilog, and mutants in the specification, and count which are found.
 
-    A fault is killed by the blocks of the cocotb regression or of verify, or proved to change no block. A fault that
-    survives is a failure. The solver must refute every mutant of the specification; there are no such mutants for NVFP4
-    and the Hadamard transform.
+    The cocotb regression or verify must find each fault, or a proof must show that it changes no result. A fault that
+    survives is a failure. The solver must also refute every mutant of the specification. NVFP4 and the Hadamard
+    transform have no such mutants.
     """
     asked = request("mutate {}", given, output=output, of_any=True, designs=given.out)
     from ...hdl import default_name, intact

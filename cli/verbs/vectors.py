@@ -26,28 +26,28 @@ def vectors(
     output: Output,
     format: Format = None,
     op: Op = "encode",
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="DIR", help="Folder in which the folder of the set is made.")
-    ] = Path("vectors"),
-    full: Annotated[bool, typer.Option("--full", help="All directed blocks, not a few thousand: minutes.")] = False,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder for the folder of the set.")] = Path(
+        "vectors"
+    ),
+    full: Annotated[bool, typer.Option("--full", help="All directed blocks, in minutes.")] = False,
     tensors: Annotated[
         Path | None,
-        typer.Option("--tensors", metavar="FILE", show_default=False, help="Weights of your own (.npy, .safetensors)."),
+        typer.Option(
+            "--tensors", metavar="FILE", show_default=False, help="Add your own weights (.npy, .safetensors)."
+        ),
     ] = None,
     check: Annotated[
         Path | None, typer.Option("--check", metavar="FOLDER", show_default=False, help="Check an existing set.")
     ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Make a set of conformance vectors: blocks by category (corner, boundary, tie, subnormal, special, random, real
-    weights) with the results of the rules by rational arithmetic. If Verilator is installed, the emitted Verilog must
-    give the same results.
+    """Write a set of conformance vectors: blocks, and their results in exact rational arithmetic.
 
-    The folder contains vectors.csv and vectors.npz, PORT.mem for $readmemh, and manifest.json with the rules, the
-    counts, and the number of different codes.
+    The categories are corner, boundary, tie, subnormal, special, random and real weights. If Verilator is installed,
+    the emitted Verilog must give the same results. The folder contains vectors.csv, vectors.npz, PORT.mem for
+    $readmemh, and manifest.json with the rules and counts.
 
-    --check reads a folder again, compares digests, counts and different codes with the manifest, and computes every
-    result again. Exit code 1 if something differs.
+    --check compares a folder with its manifest, and computes every result again. Exit code 1 if something differs.
     """
     if check is not None:
         if format is not None:
