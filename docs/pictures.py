@@ -66,6 +66,7 @@ ROOMS = {
     "cli": (2, 5, "the command"),
     "proof": (3, 4, "proved for every input"),
     "conformance": (2.6, 3, "whose rules is this?"),
+    "native": (3.7, 3, "the golden model in C"),
     "explore": (5, 3, "what is worth building"),
     "explain": (0, 2, "one block, step by step"),
     "tensors": (1, 2, "files and checkpoints"),
@@ -78,7 +79,12 @@ ROOMS = {
     "host": (4.5, 0, "files, cache, processes"),
 }
 """Column, row from below and caption of each room with code."""
-AROUND = {("explore", "models"): (2.7, 2), ("tensors", "host"): (2.3, 1), ("cli", "explore"): (4.3, 4)}
+AROUND = {
+    ("explore", "models"): (2.7, 2),
+    ("tensors", "host"): (2.3, 1),
+    ("cli", "explore"): (4.6, 4),
+    ("cli", "native"): (3.8, 4),
+}
 """Columns and rows that arrows pass through, between the rooms there."""
 
 

@@ -23,6 +23,7 @@ ALLOWED = {
     "compare": {"spec", "models"},  # two sets of rules over all inputs
     "hdl": {"spec", "host"},  # and the hardware of the reference
     "sim": {"host", "spec", "models", "hdl"},  # where the two meet
+    "native": {"host", "spec", "models", "hdl", "sim"},  # the golden model in C, and what is compared with it
     "conformance": {"host", "spec", "models", "compare", "hdl", "sim"},  # whose rules somebody's converter follows
     "tensors": {"host", "spec", "models"},  # files of tensors, converted by the model
     "synth": {"host", "spec", "hdl"},
@@ -39,6 +40,7 @@ ALLOWED = {
         "tensors",
         "hdl",
         "sim",
+        "native",
         "conformance",
         "synth",
         "explore",
