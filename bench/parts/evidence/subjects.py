@@ -23,11 +23,14 @@ class Subject:
     target: str = GENERIC
     destination: str | None = None
     """The numbers that codes become; None where the operation makes codes."""
+    source: str | None = None
+    """The numbers that become codes; None is FP32, or what the profile has."""
 
     @cached_property
     def config(self) -> HardwareConfig:
-        back = {} if self.destination is None else {"destination": self.destination}
-        return configuration(self.operation, self.format, self.profile, target=self.target, **back)
+        ends = {"destination": self.destination, "source": self.source}
+        given = {name: end for name, end in ends.items() if end is not None}
+        return configuration(self.operation, self.format, self.profile, target=self.target, **given)
 
     @cached_property
     def verilog(self) -> str:
@@ -37,9 +40,9 @@ class Subject:
     @property
     def label(self) -> dict[str, str]:
         """Its texts in tables."""
-        back = "" if self.destination is None else f" to {self.destination}"
+        ends = {"from": self.source, "to": self.destination}
         texts = {"operation": self.operation, "target": self.target, "profile": self.profile}
-        return texts | {"format": f"{self.format}{back}"}
+        return texts | {"format": " ".join([self.format, *(f"{way} {end}" for way, end in ends.items() if end)])}
 
     def __str__(self) -> str:
         return " ".join(self.label.values())
@@ -54,6 +57,7 @@ class Group:
     profiles: tuple[str, ...]
     target: str = GENERIC
     destination: str | None = None
+    source: str | None = None
     checks: tuple[str, ...]
     """Keys of `checks.CHECKS`."""
 
@@ -61,7 +65,12 @@ class Group:
     def subjects(self) -> list[Subject]:
         return [
             Subject(
-                operation=self.operation, format=name, profile=profile, target=self.target, destination=self.destination
+                operation=self.operation,
+                format=name,
+                profile=profile,
+                target=self.target,
+                destination=self.destination,
+                source=self.source,
             )
             for profile, name in product(self.profiles, self.formats)
         ]
@@ -69,6 +78,7 @@ class Group:
 
 NETLISTS = ("netlist xcu", "netlist ecp5")
 ALL = ("proved", "mutants", "all inputs")
+EACH = ("every element",)
 
 OCP = ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "e8m0")
 OTHERS = tuple(name for name in SCALARS if name not in OCP)
@@ -126,10 +136,21 @@ EVIDENCE = (
         checks=("proved", "all inputs"),
     ),
     Group(operation="cast", formats=INSTRUCTIONS, profiles=("ptx",), checks=("proved",)),
+    *(
+        Group(operation="decode", formats=BLOCKS, profiles=("ocp",), destination=to, target=target, checks=EACH)
+        for to in ("fp32", "bf16")
+        for target in (GENERIC, "xcu")
+    ),
+    Group(operation="cast", formats=OCP, profiles=("ocp",), destination="fp32", checks=EACH),
+    *(Group(operation="cast", formats=OCP, profiles=("ocp",), source=end, checks=EACH) for end in ("bf16", "fp16")),
+    Group(operation="cast", formats=("e4m3",), profiles=("ocp",), checks=EACH),
+    Group(operation="encode", formats=BLOCKS, profiles=("nvidia",), source="fp16", checks=EACH),
+    Group(operation="encode", formats=BLOCKS, profiles=("ocp",), source="bf16", checks=EACH),
 )
 """Everything that is asked for, in the order of the tables. Of encoders one profile of each set of rules is proved; all
 inputs are taken of both roundings that profiles have, three of the ways with NaN and Inf, exact and rounded thresholds,
-and a 16-bit source. Encoders to NVFP4 are those from FP32 by thresholds.
+and a 16-bit source. Encoders to NVFP4 are those from FP32 by thresholds. Every element is taken of all formats, in
+encoders from 16-bit sources, and of one cast from FP32.
 """
 
 
