@@ -222,11 +222,11 @@ def _short() -> str:
     table = _table([entry for entry in ablation(rows("rules-xcu")) if entry.format.split("_")[-1] in ABLATION])
     return table and (
         "![Scale rules and roundings: LUTs against SQNR, a panel for each format](rules.svg)\n\n"
-        "Every scale rule and rounding, on real weights; the line is the Pareto front. Up and to the left is "
-        "better.\n\n"
-        "Differences in LUTs, in levels and in SQNR on real weights; `ocp` except for the clause, the smallest "
-        "converters for AMD "
-        f"UltraScale (xcu):\n\n{table}"
+        "The picture shows every scale rule and rounding, on real weights. Points up and to the left are better. The "
+        "line is the Pareto front.\n\n"
+        "A cell of the table compares two converters that differ in one clause, and otherwise follow `ocp`. It lists "
+        "the difference in LUTs (and in per cent), in levels of logic, and in SQNR on real weights. The converters are the "
+        f"smallest for AMD UltraScale (`xcu`).\n\n{table}"
     )
 
 
