@@ -225,8 +225,8 @@ def _short() -> str:
         "The picture shows every scale rule and rounding, on real weights. Points up and to the left are better. The "
         "line is the Pareto front.\n\n"
         "A cell of the table compares two converters that differ in one clause, and otherwise follow `ocp`. It lists "
-        "the difference in LUTs (and in per cent), in levels of logic, and in SQNR on real weights. The converters are the "
-        f"smallest for AMD UltraScale (`xcu`).\n\n{table}"
+        "the difference in LUTs (and in per cent), in levels of logic, and in SQNR on real weights. The converters are "
+        f"the smallest for AMD UltraScale (`xcu`).\n\n{table}"
     )
 
 
