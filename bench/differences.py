@@ -163,20 +163,19 @@ has the last counterexamples. `mxcast compare A B` makes any other comparison. m
 "MXFP8" names a format, not the bytes that a library writes. OCP MX v1.0 fixes the elements and the scale, recommends
 one way to choose the scale, and leaves NaN and Inf open. Libraries have chosen differently in three places:
 
-* **The scale.** `ocp` takes the largest exponent of the block and lets the numbers above the largest element saturate.
-  `nvidia`, `te` and `torchao_rceil` take the smallest scale under which nothing saturates; `torchao_ceil` the next
-  power of two; `torchao_even` rounds the largest magnitude to the element's precision first, and `compressed_tensors`
-  in E4M3 to one fraction bit; `mlx_round` rounds the logarithm of its ratio to the largest element; `gorodecky_sousa`
-  subtracts the bias of the element instead of its largest exponent. In E4M3 `ocp` and `nvidia` disagree about the byte
-  of {percent("e4m3", "ocp", "nvidia")} of all FP32 largest magnitudes, `ocp` and `torchao_ceil` of {
-            percent("e4m3", "ocp", "torchao_ceil")
-        }. A byte that is one more doubles the step between the elements of the whole block; one that is
-  one less saturates its largest numbers.
+* **The scale.** `ocp` takes the largest exponent of the block and lets the numbers above the largest element
+  saturate. `nvidia`, `te` and `torchao_rceil` take the smallest scale under which nothing saturates. `torchao_ceil`
+  takes the next power of two. `torchao_even` rounds the largest magnitude to the element's precision first, and
+  `compressed_tensors` in E4M3 to one fraction bit. `mlx_round` rounds the logarithm of its ratio to the largest
+  element. `gorodecky_sousa` subtracts the bias of the element instead of its largest exponent. In E4M3 `ocp` and
+  `nvidia` disagree about the byte of {percent("e4m3", "ocp", "nvidia")} of all FP32 largest magnitudes, `ocp` and
+  `torchao_ceil` of {percent("e4m3", "ocp", "torchao_ceil")}. A byte that is one more doubles the step between the
+  elements of the whole block; one that is one less saturates its largest numbers.
 * **The elements.** Under the same byte most of them round to nearest even. In E2M1 `mlx`, `ggml` and `modelopt` round
   ties toward zero. `gorodecky_sousa` rounds half up on one bit and flushes: in E5M2, where it chooses the same bytes as
   `ocp`, {flushed:,} classes of elements differ. -0 is +0 in some, and in `modelopt`'s E2M1 every zero is -0.
-* **NaN and Inf.** `te`, and `modelopt` in E4M3, ignore NaN in the maximum and saturate Inf; `gorodecky_sousa` leaves
-  both out of the maximum; the others make the whole block NaN. A NaN that one library reports is a number in another.
+* **NaN and Inf.** `te`, and `modelopt` in E4M3, ignore NaN in the maximum and saturate Inf. `gorodecky_sousa` leaves
+  both out of the maximum. The others make the whole block NaN. A NaN that one library reports is a number in another.
 
 Two that are meant to be equal are not quite. `te` and `torchao_rceil` compute NVIDIA's rule in FP32 arithmetic. Against
 the exact rule, `nvidia`, the byte is one too small for exactly one largest magnitude of each floating-point format,

@@ -8,8 +8,8 @@ docs/results.md and README.md.
     python bench/qor.py --part decoders    decoders, or nvfp4: hardware of NVFP4 in parts
     python bench/qor.py --render           only write the tables, from the records
 
-A line is a task (rules, source, clauses) in a variant (how it is built), a format and a flow. Its figures are those of
-a point of `mxcast.explore`, whose jobs measure it: an interrupted run resumes.
+A line is a task (rules, source, clauses) in a variant (how it is built), a format and a flow. A job of
+`mxcast.explore` measures its figures, so an interrupted run resumes.
 """
 
 import argparse

@@ -125,7 +125,7 @@ def _advice(error: Exception) -> str:
 
 
 def _satisfies(found: str, needed: str) -> bool:
-    """Does a version lie within bounds such as ``>=2.1,<2.2``? A text that is not a version does.
+    """Whether a version is within bounds such as ``>=2.1,<2.2``. A text that is not a version passes.
 
     >>> _satisfies("2.10.1", ">=2.9,<3"), _satisfies("5.36", ">=5.48")
     (True, False)

@@ -13,7 +13,7 @@ from ...spec.layouts.catalogue import layout_named
 
 
 def function(rules: Operation) -> Callable:
-    """The library's function on blocks of 17 bytes, which `models.arrays.packing` reads and makes."""
+    """The library's function on arrays. `models.arrays.packing` converts its blocks of 17 bytes."""
     quants = import_module("gguf.quants")
     kind = import_module("gguf").GGMLQuantizationType.MXFP4
     assert isinstance(rules, BlockOperation)

@@ -42,9 +42,9 @@ class Candidate:
 
 
 def candidates(asked: Rules, inputs: Collection[Role] | None = None) -> list[Candidate]:
-    """Profiles with the format, block size, numbers and random bits of the rules asked for; then these rules with one
-    rule or the format changed; then the profiles with one changed. Candidates take no other ``inputs`` than these, by
-    default the inputs of the rules asked for.
+    """Profiles with the format, block size, numbers and random bits of the rules asked for. Then come these rules with
+    one rule or the format changed, and then the profiles with one rule changed. Candidates take no other ``inputs``
+    than these, by default the inputs of the rules asked for.
     """
     found: dict[Rules, list[str]] = {}
     profiles: dict[str, Rules] = {}

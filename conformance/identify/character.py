@@ -31,7 +31,7 @@ def depends_on_others(subject: Subject, blocks: Converted) -> bool:
 
 
 def character(rules: Rules, blocks: Converted) -> str | None:
-    """The fault that all results for blocks of N(0,1) show, in words; None if they may be a conversion."""
+    """Name of a fault that all results for blocks of N(0,1) show, or None if they may be a conversion."""
     for text, holds in CHARACTERS.items():
         if holds(rules, blocks):
             return text

@@ -164,7 +164,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not all(isinstance(one, dict) and {"name", "distinct"} <= one.keys() for one in found["ports"]):
         raise ValueError(f"{path} is no manifest of vectors: a port has a name and a count of distinct words")
     if outside := next((name for name in found["sha256"] if Path(name).name != name), None):
-        raise ValueError(f"{path} names {outside!r}, which is no file of its folder")
+        raise ValueError(f"{path} names {outside!r}, which is not a file of its folder")
     return found
 
 

@@ -42,8 +42,8 @@ class CastConfig(HardwareConfig[Cast]):
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """``input``; ``exponent``, the exponent of the result; ``shifted`` (if the destination has subnormals);
-        ``rounded``; ``output``.
+        """Stage boundaries: ``input``, ``exponent`` (of the result), ``shifted`` (if the destination has subnormals),
+        ``rounded`` and ``output``.
         """
         return "input", *self.number_stages, "output"
 

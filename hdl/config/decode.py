@@ -46,8 +46,9 @@ class DecoderConfig(HardwareConfig[Decode]):
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """``input``; ``scale``; in the element decoders ``read``, where each has its own copy of the factor, ``sum``,
-        the exponent, and ``shifted`` (if results can be subnormal); ``output``.
+        """Stage boundaries: ``input``, ``scale``, three in the element decoders, and ``output``. At ``read`` each
+        element decoder has its own copy of the factor. ``sum`` is the exponent. ``shifted`` exists if results can be
+        subnormal.
         """
         shifted = () if self.numerics.subnormals is Subnormals.FLUSH else ("shifted",)
         return "input", "scale", "read", "sum", *shifted, "output"

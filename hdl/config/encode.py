@@ -95,10 +95,15 @@ class ConverterConfig(HardwareConfig[Encode]):
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """``input``; ``widened`` (FP16 sources only); ``key``, the bits of a number that are compared, which are
-        reduced after the tree if whole magnitudes are compared; ``level1`` and so on, the levels of the tree, or
-        ``digit1`` and so on, two bits of the exponent each; ``scale``; in the quantizers ``normalised``, ``aligned``
-        and ``rounded``, or ``top``, the top of the block, ``distance`` and ``chosen``; ``output``.
+        """Stage boundaries, in the order of the data.
+
+        ``input``, ``widened`` (FP16 sources only)
+        ``key``: the bits of a number that are compared; if whole magnitudes are compared, they follow the tree
+        ``level1`` and so on: the levels of the tree, or ``digit1`` and so on, with two bits of the exponent each
+        ``scale``
+        ``normalised``, ``aligned`` and ``rounded`` in the quantizers, or ``top`` (of the block), ``distance`` and
+        ``chosen``
+        ``output``
         """
         widened = ("widened",) if self.numerics.source in (FP16, TF32) else ()  # TF32 is what FP16 is widened to
         return ("input", *widened, *self.tree_stages, "scale", *self.element_stages, "output")

@@ -54,8 +54,8 @@ class HadamardConfig(HardwareConfig[Hadamard]):
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """``input``; ``aligned``, the numbers as integers; ``level1`` to ``level4``, their sums and differences;
-        ``output``.
+        """Stage boundaries: ``input``, ``aligned`` (the numbers as integers), ``level1`` to ``level4`` (their sums and
+        differences) and ``output``.
         """
         return "input", "aligned", "level1", "level2", "level3", "level4", "output"
 

@@ -40,8 +40,8 @@ class Nvfp4DecoderConfig(HardwareConfig[Nvfp4Decode]):
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """``input``; ``scaled``, the product of both scales; ``reduced`` (if the tensor scale is a largest magnitude);
-        ``products``, the results of all codes; ``output``.
+        """Stage boundaries: ``input``, ``scaled`` (the product of both scales), ``reduced`` (if the tensor scale is a
+        largest magnitude), ``products`` (the results of all codes) and ``output``.
         """
         reduced = ("reduced",) if self.numerics.convention is Convention.AMAX else ()
         return "input", "scaled", *reduced, "products", "output"

@@ -225,9 +225,9 @@ def swizzle(kind: str, name: str) -> str:
 
 
 def modules(config: HardwareConfig, name: str) -> dict[str, tuple[str, str]]:
-    """Name and text of each Verilog file of a configuration, by kind: ``verilog``; ``random_source``, a module for the
-    random bits of stochastic rounding; ``scale_offset`` and ``scale_place``, modules that find scales in the tiles of a
-    layout.
+    """Name and text of each Verilog file of a configuration, by kind. ``verilog`` is the converter.
+    ``random_source`` is a module for the random bits of stochastic rounding. ``scale_offset`` and ``scale_place`` are
+    modules that find scales in the tiles of a layout.
     """
     found = {"verilog": (f"{name}.v", verilog(config, name))}
     if any(port.role is Role.RANDOM for port in config.ports):

@@ -34,8 +34,8 @@ def scale_offset(numerics: Encode) -> int:
 
 
 def starts_at_one(numerics: Encode) -> bool:
-    """Does the exponent equal to the offset give byte 1, like the next one? Under `ScaleRule.LINEAR_NEAREST` products
-    between 2**-127 and 2**-126 are rounded up, because the first bit of their fractions is set.
+    """Whether an exponent equal to the offset gives byte 1, as the next exponent does. Under `ScaleRule.LINEAR_NEAREST`
+    products between 2**-127 and 2**-126 are rounded up, because the first bit of their fractions is set.
     """
     return numerics.scale_rule is ScaleRule.LINEAR_NEAREST and is_above_four_thirds(numerics.block.element)
 

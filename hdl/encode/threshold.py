@@ -5,10 +5,10 @@ Let a = 2**(e - 127) * (1 + m / 2**23). Every scale rule subtracts a constant fr
 ``linear_nearest`` if it is above 4/3 * 2**emax.
 
 All rules except ``floor`` and ``bias_floor`` add one for fractions m above another constant, which is the same in all
-binades. For ``ceil`` it is the fraction of the largest element; for ``rceil`` the last fraction whose product rounds
-down to a power of two; for ``linear_nearest`` the last whose product is below 1.5 times a power of two. Only the binade
-in which the byte first exceeds 0 can have a different constant: there the product of ``rceil`` is subnormal, and for
-elements below 2 it is the binade of the FP32 subnormals.
+binades. For ``ceil`` it is the fraction of the largest element. For ``rceil`` it is the last fraction whose product
+rounds down to a power of two. For ``linear_nearest`` it is the last one whose product is below 1.5 times a power of
+two. Only the binade in which the byte first exceeds 0 can have a different constant. There the product of ``rceil`` is
+subnormal, and for elements below 2 it is the binade of the FP32 subnormals.
 """
 
 from __future__ import annotations

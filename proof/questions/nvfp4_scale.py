@@ -44,8 +44,9 @@ def product_scale(part_with: PartWith, s: Nvfp4Specification) -> Iterator[Questi
 
 
 def quotient_scale(part_with: PartWith, s: QuotientSpecification) -> Iterator[Question]:
-    """The scale is a quotient: lemmas about the sixth; about each step of the division, whose remainders telescope to
-    the first digits of the quotient; and about the scale, with any number in place of these digits.
+    """Lemmas about a scale that is a quotient. The first is about the sixth. The next are about each step of the
+    division, whose remainders telescope to the first digits of the quotient. The last is about the scale, with any
+    number in place of these digits.
     """
     yield from _sixth(part_with("sixth"), s)
     yield _first(part_with, s)

@@ -160,7 +160,7 @@ def _with_variants(found: list[int], config: HardwareConfig, entering: list[Port
 
 
 def _flipped(blocks: np.ndarray, bits: int, rng: np.random.Generator) -> np.ndarray:
-    """`VARIANTS` of each block with some bits inverted: half of them still meet a condition on 30 bits."""
+    """`VARIANTS` copies of each block with some bits inverted. Half of them still meet a condition on 30 bits."""
     others = np.repeat(blocks, VARIANTS, axis=0)
     flips = rng.random((*others.shape, bits)) < CHANGED
     return others ^ (flips.astype(np.uint64) << np.arange(bits, dtype=np.uint64)).sum(axis=-1, dtype=np.uint64)

@@ -102,9 +102,9 @@ READS: dict[ScaleRule, str] = {
     ScaleRule.LINEAR_NEAREST: "raised product",
     ScaleRule.MIDMAX: "magnitude",
 }
-"""The number that a rule compares: the largest magnitude; its FP32 product with the reciprocal of the largest element;
-that product with everything between 2**-127 and 2**-126 raised to 2**-126 ("raised product"); or the magnitude with
-exponent field and fraction read as a normal number ("field"), which differs for FP32 subnormals."""
+"""The number that a rule compares. It is the largest magnitude, or its FP32 product with the reciprocal of the largest
+element. In a "raised product", numbers between 2**-127 and 2**-126 become 2**-126. A "field" is the number that the
+exponent field and fraction would have in a normal number, which differs for FP32 subnormals."""
 
 ADDED: dict[Rounding, Callable[[int, int], str]] = {
     Rounding.RTZ: lambda n, width: bits(0, width),

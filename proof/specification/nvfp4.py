@@ -217,7 +217,7 @@ class Nvfp4Specification:
         return self.source.man_bits + 1 if self.rules.order is Order.TE else SIGNIFICAND
 
     def is_constant_of_scale(self, k: str) -> str:
-        """Is this a constant k? A positive normal number."""
+        """Whether this is a possible constant k, a positive normal number."""
         return f"(and (bvuge {k} {bits(1 << FP32.man_bits, 32)}) (bvule {k} {bits(FP32.max_code, 32)}))"
 
     def scale(self, b: str, k: str, byte: str) -> tuple[str, str]:

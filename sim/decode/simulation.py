@@ -85,7 +85,7 @@ class DecodeSimulation(ElementSimulation[Decode]):
         return Transactions.joined(self.pairs())
 
     def pairs(self) -> Iterator[Transactions]:
-        """Every scale byte with every code, in every lane; lanes have different codes at a time. If codes have
+        """Every pair of scale byte and code, in every lane. Lanes have different codes at a time. If codes have
         more than ten bits, an even choice of 1024 codes.
         """
         codes = self._codes()

@@ -13,8 +13,8 @@ from .source import Source, depth
 def random_blocks(numerics: Encode, blocks: int, seed: int) -> np.ndarray:
     """Seeded blocks, biased to hard cases.
 
-    A third is normal data as in real tensors; a third are exponents around a random maximum with fractions at the
-    boundaries; a third is any bit pattern, half of these with neither NaN nor Inf.
+    A third is normally distributed, as in real tensors. A third has exponents around a random maximum, and fractions
+    at the boundaries. A third is any bit pattern, half of these with neither NaN nor Inf.
     """
     rng, f, size = np.random.default_rng(seed), Source(numerics), numerics.block_size
     kind = rng.integers(0, 6, blocks)

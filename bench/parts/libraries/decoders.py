@@ -108,7 +108,7 @@ def witness(causes: dict, destination: str) -> str:
 def section(kept: dict) -> str:
     """The section of docs/differences.md."""
     libraries = "".join(
-        f"* `{library.name}`: {library.function}; profile `{library.profile}`; "
+        f"* `{library.name}` (profile `{library.profile}`): {library.function}. Versions: "
         f"{next(one['versions'] for one in kept['libraries'] if one['library'] == library.name)}.\n"
         for library in LIBRARIES.values()
     )

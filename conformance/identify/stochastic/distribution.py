@@ -1,4 +1,4 @@
-"""A random converter, judged by its distribution: it is called with the same blocks again and again."""
+"""Judge a random converter by its distribution: call it with the same blocks many times."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Part:
         return ((1 << self.width) - 1) << self.low
 
     def meets(self, other: Part) -> bool:
-        """Have the two a bit in common?"""
+        """Whether the two share a bit."""
         return self.symbol == other.symbol and self.low < other.low + other.width and other.low < self.low + self.width
 
 

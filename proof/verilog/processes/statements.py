@@ -63,7 +63,7 @@ class Reader(Effects):
                     activity.listed.add(Symbol.of(root.symbol))
                 else:
                     self.objects(
-                        event.sourceRange.start, "a block starts at an edge of an expression, which is no name"
+                        event.sourceRange.start, "a block starts at an edge of an expression, which is not a name"
                     )
             return "clocked"
         if edges != {"None_"}:
