@@ -22,7 +22,7 @@
 #error "mxcast.h: compile without -ffast-math, which lets a program flush the subnormal numbers it passes here"
 #endif
 
-/* ---- Formats ---------------------------------------------------------------------------------------------------- */
+/* ---- Formats ----------------------------------------------------------------------------------------------------- */
 
 enum mxcast_kind { MXCAST_KIND_FLOAT, MXCAST_KIND_FIXED };
 
@@ -148,7 +148,7 @@ static inline uint64_t mxcast_signed_code(const mxcast_format *f, uint64_t magni
     return magnitude || mxcast_has_signed_zero(f) ? magnitude | mxcast_sign_mask(f) : magnitude;
 }
 
-/* ---- Numbers ---------------------------------------------------------------------------------------------------- */
+/* ---- Numbers ----------------------------------------------------------------------------------------------------- */
 
 enum mxcast_class { MXCAST_CLASS_FINITE, MXCAST_CLASS_INF, MXCAST_CLASS_NAN };
 
@@ -200,6 +200,13 @@ static inline uint64_t mxcast_load(const void *array, size_t i, const mxcast_for
     }
 }
 
+/* The FP32 pattern of a number. */
+static inline uint32_t mxcast_pattern_of(float number) {
+    uint32_t pattern;
+    memcpy(&pattern, &number, 4);
+    return pattern;
+}
+
 /* Store code number i of an array of 16- or 32-bit codes of a format. */
 static inline void mxcast_store(void *array, size_t i, const mxcast_format *f, uint64_t value) {
     unsigned char *bytes = (unsigned char *)array;
@@ -209,7 +216,7 @@ static inline void mxcast_store(void *array, size_t i, const mxcast_format *f, u
     else memcpy(bytes + 2 * i, &short_code, 2);
 }
 
-/* ---- Rounding --------------------------------------------------------------------------------------------------- */
+/* ---- Rounding ---------------------------------------------------------------------------------------------------- */
 
 /* Position of a magnitude on a grid: `part` of a step above point number `code`. The part is a fraction of 2**32, whose
    last bit is also set if there is anything below it. */
@@ -274,7 +281,7 @@ static inline int mxcast_up_random(mxcast_position p, uint32_t random, int n) {
     return (p.part >> (32 - n)) + random >= (uint32_t)1 << n;
 }
 
-/* ---- Binary32 arithmetic ---------------------------------------------------------------------------------------- */
+/* ---- Binary32 arithmetic ----------------------------------------------------------------------------------------- */
 
 /* One operation of IEEE 754 binary32 on magnitudes: an exact result, rounded to nearest, ties to even. Operands and
    results are patterns without a sign; only the NaN of an invalid operation has one, as on x86. */
@@ -365,7 +372,7 @@ static inline uint32_t mxcast_widened(uint64_t code, const mxcast_format *f) {
     return sign | MXCAST_INF | (fraction ? fraction : 0x00400000u);
 }
 
-/* ---- Encode: a block of numbers becomes a scale byte and element codes -------------------------------------------- */
+/* ---- Encode: a block of numbers becomes a scale byte and element codes ------------------------------------------- */
 
 enum mxcast_scale_rule {
     MXCAST_SCALE_RULE_FLOOR,
@@ -590,7 +597,7 @@ static inline void mxcast_encode_block(const mxcast_encode *r, const void *x, co
     }
 }
 
-/* ---- Decode: a scale byte and codes become a block of numbers ----------------------------------------------------- */
+/* ---- Decode: a scale byte and codes become a block of numbers ---------------------------------------------------- */
 
 enum mxcast_scale_reading {
     MXCAST_SCALE_READING_E8M0,
@@ -712,7 +719,7 @@ static inline void mxcast_decode_block(const mxcast_decode *r, uint8_t scale, co
     }
 }
 
-/* ---- Cast: one number from one floating-point format to another ---------------------------------------------------- */
+/* ---- Cast: one number from one floating-point format to another -------------------------------------------------- */
 
 enum mxcast_cast_rounding {
     MXCAST_CAST_ROUNDING_RNE,
@@ -833,7 +840,7 @@ static inline uint64_t mxcast_cast_number(const mxcast_cast *r, uint64_t code, u
     return mxcast_signed_code(to, (uint64_t)magnitude, negative);
 }
 
-/* ---- NVFP4: E2M1 elements under a floating-point scale and the constants of a tensor ------------------------------- */
+/* ---- NVFP4: E2M1 elements under a floating-point scale and the constants of a tensor ----------------------------- */
 
 enum mxcast_order {
     MXCAST_ORDER_TE,
@@ -1026,18 +1033,20 @@ static inline void mxcast_nvfp4_encode_block(const mxcast_nvfp4_encode *r, mxcas
         codes[i] = mxcast_nvfp4_element(r, mxcast_nvfp4_number(r, x, i), chosen, t.d, random ? random[i] : 0);
 }
 
-/* Decode a block of block_size codes. `tensor_scale` is an FP32 pattern in the convention. */
+/* Decode a block of block_size codes. `tensor_scale` is an FP32 pattern in the convention; it may be negative. */
 static inline void mxcast_nvfp4_decode_block(const mxcast_nvfp4_decode *r, uint32_t tensor_scale, uint8_t scale,
                                              const uint16_t *codes, void *y) {
     const mxcast_format *to = &r->destination;
     const mxcast_number factor = mxcast_number_of(scale, &r->scale);
     const uint32_t s = mxcast_widened(scale, &r->scale) & 0x7FFFFFFFu;
+    const uint32_t g = tensor_scale & 0x7FFFFFFFu, c = mxcast_c(r->scale_max);
+    const int g_is_negative = r->convention != MXCAST_CONVENTION_NONE && tensor_scale >> 31;
     uint32_t product = s;
     switch (r->convention) {
-    case MXCAST_CONVENTION_MULTIPLIER: product = mxcast_multiply(s, tensor_scale); break;
-    case MXCAST_CONVENTION_DIVISOR: product = mxcast_divide(s, tensor_scale); break;
+    case MXCAST_CONVENTION_MULTIPLIER: product = mxcast_multiply(s, g); break;
+    case MXCAST_CONVENTION_DIVISOR: product = mxcast_divide(s, g); break;
     case MXCAST_CONVENTION_AMAX:
-        product = mxcast_multiply(mxcast_multiply(s, tensor_scale), mxcast_divide(MXCAST_ONE, mxcast_c(r->scale_max)));
+        product = mxcast_multiply(mxcast_multiply(s, g), mxcast_divide(MXCAST_ONE, c));
         break;
     case MXCAST_CONVENTION_NONE: break;
     }
@@ -1053,7 +1062,7 @@ static inline void mxcast_nvfp4_decode_block(const mxcast_nvfp4_decode *r, uint3
                               0};
     rounding.destination = *to;
     for (size_t i = 0; i < (size_t)r->block_size; i++) {
-        const int negative = (codes[i] >> 3 & 1) != factor.negative;
+        const int negative = (codes[i] >> 3 & 1) ^ factor.negative ^ g_is_negative;
         const uint32_t q = mxcast_widened(codes[i] & 7u, &MXCAST_E2M1), magnitude = mxcast_multiply(q, product);
         uint64_t pattern;
         if (mxcast_is_nan(magnitude)) {
@@ -1066,7 +1075,7 @@ static inline void mxcast_nvfp4_decode_block(const mxcast_nvfp4_decode *r, uint3
     }
 }
 
-/* ---- Random bits -------------------------------------------------------------------------------------------------- */
+/* ---- Random bits ------------------------------------------------------------------------------------------------- */
 
 /* Philox4x32-10 (Salmon and others, SC 2011): four words from a counter, the lowest word first, and a key. */
 static inline void mxcast_philox(uint64_t counter_low, uint64_t counter_high, uint64_t key, uint32_t words[4]) {
@@ -1095,7 +1104,7 @@ static inline void mxcast_philox_random(uint64_t seed, uint64_t subsequence, uin
     for (int i = 0; i < 16; i++) random[i] = (uint16_t)(words[i / 4] >> 8 * byte_order[i % 4] & 0xFFu);
 }
 
-/* ---- Layouts: codes and scales in bytes ----------------------------------------------------------------------------- */
+/* ---- Layouts: codes and scales in bytes -------------------------------------------------------------------------- */
 
 enum mxcast_packing {
     MXCAST_PACKING_BYTES,
@@ -1215,7 +1224,8 @@ static inline uint8_t mxcast_scale_of(const mxcast_layout *l, uint8_t byte) {
 /* Where scale and codes of block number i are in the bytes of a row of blocks. Under APART, `scale` counts in the array
    of the scales, in linear order. */
 static inline void mxcast_place(const mxcast_layout *l, size_t i, size_t *scale, size_t *codes) {
-    const size_t size = mxcast_block_bytes(l), together = (size_t)l->together, group = i / together, rest = i % together;
+    const size_t size = mxcast_block_bytes(l), together = (size_t)l->together;
+    const size_t group = i / together, rest = i % together;
     const size_t start = group * together * (size + 1);
     switch (l->place) {
     case MXCAST_SCALE_PLACE_APART:

@@ -30,6 +30,9 @@ def emit(
     pair: Annotated[
         bool, typer.Option("--pair", help="Also write the decoder, and a test bench of the round trip.")
     ] = False,
+    c: Annotated[
+        bool, typer.Option("--c", help="Write the golden model in C for this configuration too, with a test.")
+    ] = False,
     period: Annotated[
         float | None, typer.Option("--period", metavar="NS", show_default="10", help="Clock period of the project.")
     ] = None,
@@ -48,6 +51,8 @@ def emit(
         raise ValueError("--pair adds the decoder of a format with one level of scales: leave it out")
     from ...hdl import default_name, emit
     from ...hdl.emission.designs import REPLACE_IT, refuse_another
+    from ...native.configured import check_config
+    from ...native.folder import write_c
     from ...sim.check.round_trip import decoder_of, write_round_trip
     from ...sim.check.self_checking import bench
 
@@ -58,6 +63,9 @@ def emit(
             decoder, top = decoder_of(encoder), asked.name or default_name(encoder)
             pairs.append((encoder, decoder, top, f"{asked.name}_decode" if asked.name else default_name(decoder)))
         wanted += [(decoder, its_name) for _, decoder, _, its_name in pairs]
+    if c:
+        for chosen, _ in wanted:
+            check_config(chosen)
     if not force:  # before the first is written
         for chosen, top in wanted:
             refuse_another(out, top, chosen, REPLACE_IT)
@@ -68,6 +76,8 @@ def emit(
             files = emit(
                 chosen, out, top, vendor=vendor, part=part, period_ns=period, bench=bench(chosen, top), force=force
             )
+        if c:
+            files |= write_c(chosen, out, top)
         if chosen.latency:
             output.say(
                 f"latency {chosen.latency} cycles: registered after "

@@ -145,6 +145,6 @@ def test_all_scales_and_codes_are_those_of_the_model(header: Header, rules: Nvfp
     rules = rules if rules.block.name == "nvfp4_2d" else rules.replace(block_size=16)
     scales = np.arange(256, dtype=np.uint8)
     codes = np.ascontiguousarray(np.resize(np.arange(16, dtype=np.uint16), (256, rules.block_size)))
-    for tensor_scale in (amax_of(0.37), amax_of(3e38), 1):
+    for tensor_scale in (amax_of(0.37), amax_of(3e38), 1, amax_of(-2.5), 0x80000000):
         found, expected = (one.nvfp4_decode(rules, tensor_scale, scales, codes) for one in (header, Model()))
         np.testing.assert_array_equal(found, expected, str(rules))

@@ -94,5 +94,5 @@ def test_an_initialiser_is_the_struct(example, compiler, tmp_path: Path) -> None
 
 
 def test_an_operation_without_a_struct_is_refused() -> None:
-    with pytest.raises(ValueError, match="mxcast.h has no hadamard: it has encode, decode, cast"):
+    with pytest.raises(ValueError, match="the model in C has no operation hadamard yet"):
         words(Hadamard())

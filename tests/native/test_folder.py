@@ -1,0 +1,108 @@
+"""The folder that `write_c` makes: its test passes and can fail, and its program converts what the model converts."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mxcast.cli import main
+from mxcast.hdl import HardwareConfig, configuration
+from mxcast.native.configured import sides
+from mxcast.native.folder import write_c
+from mxcast.sim.operations import drawn, golden, of
+from mxcast.sim.transactions import Transactions
+
+from .header import WARNINGS
+
+CONFIGURATIONS = {
+    "encode": configuration("encode", "e4m3", "te"),
+    "encode_sr": configuration("encode", "e2m3", rounding="sr", source="bf16", block_size=8),
+    "encode_int16": configuration("encode", "int16", source="fp16", block_size=4),
+    "encode_layout": configuration("encode", "e2m1", layout="ggml"),
+    "decode": configuration("decode", "e5m2", "te"),
+    "decode_sr": configuration("decode", "e3m2", destination="bf16", rounding="sr", random_bits=3, block_size=5),
+    "cast": configuration("cast", "e8m0", "ml_dtypes", lanes=4),
+    "cast_fp64": configuration("cast", "e4m3", source="fp64"),
+    "cast_sr": configuration("cast", "e2m1", rounding="sr", lanes=2),
+    "cast_back": configuration("cast", "ue5m3", destination="fp16"),
+    "nvfp4": configuration("two_level_encode", "nvfp4"),
+    "nvfp4_sr": configuration("two_level_encode", "nvfp4", rounding="sr"),
+    "nvfp4_single": configuration("two_level_encode", "nvfp4", "nvfp4_ao_single"),
+    "nvfp4_4over6": configuration("two_level_encode", "nvfp4", "nvfp4_paper", four_over_six="mae"),
+    "nvfp4_decode": configuration("two_level_decode", "nvfp4", "nvfp4_ao"),
+    "nvfp4_decode_single": configuration("two_level_decode", "nvfp4", "nvfp4_ao_single", destination="bf16"),
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_the_program_and_the_test_agree_with_the_model(name: str, tmp_path: Path) -> None:
+    config = CONFIGURATIONS[name]
+    files = write_c(config, tmp_path, name)
+    folder = files["c_test"].parent
+    flags = f"CFLAGS=-O1 {' '.join(WARNINGS)}"
+    checked = subprocess.run(["make", "-s", "check", name, flags], cwd=folder, capture_output=True, text=True)
+    assert checked.returncode == 0 and checked.stdout.splitlines()[-1].startswith("PASS: "), checked
+    given = drawn(config.numerics, of(config.numerics).sample(7), 7)
+    typed = "\n".join(_in_hex(config, given, "input"))
+    done = subprocess.run([folder / name], input=typed, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == _in_hex(config, golden(config.numerics, given), "output")
+
+
+def _in_hex(config: HardwareConfig, side: Transactions, direction: str) -> list[str]:
+    """Blocks as the program reads and prints them."""
+    ports = sides(config.numerics)[direction == "output"]
+    rows = ([word for port in ports for word in side[port.role][row].tolist()] for row in range(len(side)))
+    return [" ".join(f"{word:x}" for word in words) for words in rows]
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_the_files_compile_as_cpp(name: str, tmp_path: Path) -> None:
+    folder = write_c(CONFIGURATIONS[name], tmp_path, name)["c_test"].parent
+    for source in ("main.c", "test.c"):
+        command = ["g++", "-x", "c++", "-std=c++17", "-fsyntax-only", *WARNINGS, source]
+        subprocess.run(command, cwd=folder, check=True)
+
+
+def test_the_test_fails_where_the_header_is_wrong(tmp_path: Path) -> None:
+    files = write_c(CONFIGURATIONS["encode"], tmp_path, "encode")
+    right = files["c_library"].read_text()
+    files["c_library"].write_text(right.replace("p.part > MXCAST_HALF ||", "p.part >= MXCAST_HALF ||"))
+    done = subprocess.run(["make", "-s", "check"], cwd=files["c_test"].parent, capture_output=True, text=True)
+    assert done.returncode != 0 and done.stdout.splitlines()[-1].startswith("FAIL: ")
+
+
+@pytest.mark.parametrize("typed", ["1 2 3", "1 2 x"])
+def test_the_program_refuses_half_a_block(typed: str, tmp_path: Path) -> None:
+    folder = write_c(CONFIGURATIONS["encode"], tmp_path, "encode")["c_test"].parent
+    subprocess.run(["make", "-s", "encode"], cwd=folder, check=True)
+    done = subprocess.run([folder / "encode"], input=typed, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "encode: a block has 32 words in hexadecimal\n")
+
+
+@pytest.mark.parametrize(
+    "config, words",
+    [
+        (configuration("hadamard", "hadamard16"), "the model in C has no operation hadamard yet"),
+        (configuration("encode", "e4m3,e5m2"), "the model in C is of one format and one scale rule, not of 2 modes"),
+    ],
+)
+def test_what_the_header_lacks_is_refused_before_a_file_is_written(
+    config: HardwareConfig, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        write_c(config, tmp_path, "top")
+    assert not list(tmp_path.iterdir())
+
+
+def test_emit_writes_it_next_to_the_verilog(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["emit", "e2m1", "--c", "--name", "top", "-o", str(tmp_path)]) == 0
+    assert sorted(path.name for path in (tmp_path / "top").iterdir()) == ["c", "manifest.json", "rtl"]
+    assert f"wrote {tmp_path}/top/c/top.h" in capsys.readouterr().out
+
+
+def test_emit_refuses_before_it_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["emit", "hadamard16", "--op", "hadamard", "--c", "-o", str(tmp_path)]) != 0
+    assert capsys.readouterr().err == "mxcast: the model in C has no operation hadamard yet\n"
+    assert not list(tmp_path.iterdir())
