@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 from collections.abc import Callable, Iterator
@@ -27,7 +28,7 @@ Finding = dict[str, object]
 
 def doctor(output: Output) -> None:
     """Check that every tool is found and recent enough, and print the command that fixes it."""
-    findings = [_python(), *_packages(), *_programs()]
+    findings = [_python(), _compiled_module(), *_packages(), *_programs()]
     missing = [f for f in findings if f["required"] and not f["ok"]]
     output.table([_row(finding) for finding in findings])
     for finding in findings:
@@ -70,6 +71,15 @@ def _python() -> Finding:
         metadata("mxcast")["Requires-Python"],
         "apt-get install python3",
     )
+
+
+def _compiled_module() -> Finding:
+    """The compiled module, with its instruction set as its version."""
+    from ...models.native import VARIABLE, instruction_set
+
+    is_off = os.environ.get(VARIABLE) == "0"
+    fix = f"unset {VARIABLE}" if is_off else "apt-get install g++, then pip install . in a checkout of mxcast"
+    return _finding("compiled module", "speed", instruction_set, "", fix, required=False)
 
 
 def _packages() -> Iterator[Finding]:

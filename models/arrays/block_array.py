@@ -47,6 +47,10 @@ class Quantized(BlockArray):
 
     block: BlockFormat = field(init=False)
     numerics: Encode | Nvfp4Encode
+    made_by: str | None = field(default=None, compare=False, repr=False)
+    """``numpy``, or the instruction set of the compiled module, such as ``avx2``; None if it was not encoded here. The
+    bits do not depend on it.
+    """
 
     def __post_init__(self) -> None:
         if not isinstance(self.numerics, Encode | Nvfp4Encode):

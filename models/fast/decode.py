@@ -32,6 +32,8 @@ from ..arrays.block_layout import as_blocks, axis_last
 from ..arrays.codes import code_values, numbers_of
 from ..arrays.parallel import in_chunks
 from ..arrays.source import DTYPES, Random, random_bits, require_subnormals
+from ..native import decode as native
+from ..native import kernels
 from .nan import NANS
 from .nvfp4_decode import dequantize_nvfp4
 
@@ -212,6 +214,9 @@ def _is_product(rules: Decode) -> bool:
 
 
 def _by_products(rules: Decode) -> Decoder:
+    if kernels is not None:
+        tables = native.products(rules)
+        return lambda scales, codes, y, random: native.decode_blocks(tables, scales, codes, y)
     pairs = _pairs(code_values(rules.block.element))
     factors = np.repeat(code_values(rules.block.scale)[:, None], rules.block_size, axis=1)  # rows of full length:
     # NumPy multiplies two arrays faster than an array by a column, even if the rows must be copied first

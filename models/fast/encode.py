@@ -42,6 +42,8 @@ from ..arrays.source import (
     rounded_to,
     widen,
 )
+from ..native import made_by_module
+from ..native.encode import encode_blocks, rules_of
 from .element import encode
 from .scale import block_amax, broadcast, scale_bytes, scale_reciprocals
 from .special import SPECIALS, SpecialBlocks
@@ -107,7 +109,8 @@ def quantize(
     """
     numerics = numerics_of(format, profile, **rules)
     convert = partial(quantize_blocks, jobs=jobs)
-    return quantized(x, numerics, convert, axis=axis, pad=pad, random=random, dtype=dtype)
+    made_by = made_by_module(rules_of(numerics) is not None)
+    return quantized(x, numerics, convert, axis=axis, pad=pad, random=random, dtype=dtype, made_by=made_by)
 
 
 def quantized(
@@ -119,6 +122,7 @@ def quantized(
     pad: bool = False,
     random: Random = None,
     dtype: DTypeLike | None = None,
+    made_by: str | None = None,
 ) -> Quantized:
     """Encode an array in blocks along ``axis`` by ``convert``.
 
@@ -136,6 +140,7 @@ def quantized(
         numerics=numerics,
         axis=axis,
         length=numbers.shape[axis],
+        made_by=made_by,
     )
 
 
@@ -164,18 +169,34 @@ def quantize_blocks(
     """
     check_blocks(blocks, numerics, scales, codes, random)
 
+    rules = rules_of(numerics)
+
     def work(part: slice) -> None:
-        buffers, numbers = scratch_buffers(min(CHUNK, blocks.size), numerics), blocks[part].reshape(-1)
-        _quantize_chunk(
-            widen(numbers, buffers.wide[: numbers.size]),
-            numerics,
-            buffers,
-            scales[part],
-            codes[part].reshape(-1),
-            None if random is None else random[part].reshape(-1),
-        )
+        numbers, bits = blocks[part], None if random is None else random[part]
+        if rules is None:
+            _quantize_part(numbers, numerics, scales[part], codes[part], bits)
+            return
+        rows = encode_blocks(numbers, rules, scales[part], codes[part], bits)
+        if rows.size:  # rare: blocks with NaN or Inf
+            found = np.empty(len(rows), scales.dtype), np.empty((len(rows), numerics.block_size), codes.dtype)
+            _quantize_part(numbers[rows], numerics, *found, None if bits is None else bits[rows])
+            scales[part][rows], codes[part][rows] = found
 
     in_chunks(work, len(blocks), CHUNK // numerics.block_size, jobs)
+
+
+def _quantize_part(
+    blocks: np.ndarray, numerics: Encode, scales: np.ndarray, codes: np.ndarray, random: np.ndarray | None
+) -> None:
+    buffers, numbers = scratch_buffers(min(CHUNK, blocks.size), numerics), blocks.reshape(-1)
+    _quantize_chunk(
+        widen(numbers, buffers.wide[: numbers.size]),
+        numerics,
+        buffers,
+        scales,
+        codes.reshape(-1),
+        None if random is None else random.reshape(-1),
+    )
 
 
 def check_blocks(

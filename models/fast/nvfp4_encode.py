@@ -36,6 +36,8 @@ from ..arrays.codes import code_values
 from ..arrays.parallel import in_chunks
 from ..arrays.scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
 from ..arrays.source import INFINITY, MAGNITUDE, Random, as_array, as_numbers, code_dtype, random_bits, widen
+from ..native import kernels, made_by_module
+from ..native.encode import ZERO_OF_PRODUCT, struct_of
 from .element import encode
 from .encode import source_numbers
 from .scale import block_amax, broadcast
@@ -224,7 +226,16 @@ def quantize_nvfp4(
     numerics = numerics_of(format, profile, **rules)
     convert = partial(encode_blocks, jobs=jobs)
     return nvfp4_array(
-        x, numerics, convert, amax=tensor_amax, row_scaled=row_scaled, axis=axis, pad=pad, random=random, dtype=dtype
+        x,
+        numerics,
+        convert,
+        amax=tensor_amax,
+        row_scaled=row_scaled,
+        axis=axis,
+        pad=pad,
+        random=random,
+        dtype=dtype,
+        made_by=made_by_module(_compiled_rules(numerics) is not None),
     )
 
 
@@ -239,6 +250,7 @@ def nvfp4_array(
     pad: bool = False,
     random: Random = None,
     dtype: DTypeLike | None = None,
+    made_by: str | None = None,
 ) -> Quantized:
     """Encode an array by ``convert``, a function like `encode_blocks`. Raises as `quantize_nvfp4`."""
     numbers = source_numbers(x, numerics.source, dtype)
@@ -258,6 +270,7 @@ def nvfp4_array(
         axis=axis,
         length=numbers.shape[axis],
         tensor_scale=STORED[numerics.block.convention](constants),
+        made_by=made_by,
     )
 
 
@@ -383,6 +396,14 @@ def _element_rules(numerics: Nvfp4Encode) -> Encode:
     )
 
 
+@lru_cache(maxsize=16)
+def _compiled_rules(numerics: Nvfp4Encode) -> tuple[float, ...] | None:
+    """The rules for the compiled module, or None without it."""
+    order = ORDERS[numerics.order]
+    zero = None if order.signed_zero else ZERO_OF_PRODUCT
+    return struct_of(_element_rules(numerics), numerics.block_size, divides=order.scaled is np.divide, zero=zero)
+
+
 @dataclass(frozen=True)
 class Chunk:
     """A chunk of blocks: (n * block_size,) FP32 patterns."""
@@ -395,14 +416,13 @@ class Chunk:
 
     def encode(self, scales: np.ndarray, codes: np.ndarray) -> None:
         """Write (n,) scales and (n * block_size,) codes."""
-        magnitudes = self._magnitudes()
-        t, is_special = self._ratio(magnitudes)
+        t, is_special = self._ratio()
         np.copyto(scales, self._scale_codes(t))
-        self._encode_under(scales, is_special, magnitudes, codes)
+        self._encode_under(scales, is_special, codes)
         if self.numerics.four_over_six is FourOverSix.OFF:
             return
         larger, others = self._scale_codes(t * np.float32(1.5)), np.empty_like(codes)
-        self._encode_under(larger, is_special, self._magnitudes(), others)
+        self._encode_under(larger, is_special, others)
         better = self._is_better(self._error(larger, others), self._error(scales, codes))
         scales[better] = larger[better]
         codes.reshape(len(scales), -1)[better] = others.reshape(len(scales), -1)[better]
@@ -410,14 +430,23 @@ class Chunk:
     def _magnitudes(self) -> np.ndarray:
         return np.bitwise_and(self.bits, MAGNITUDE, out=self.buffers.magnitudes[: self.bits.size])
 
-    def _ratio(self, magnitudes: np.ndarray) -> tuple[np.ndarray, bool]:
+    def _amax(self) -> np.ndarray:
+        """The largest magnitude of each block, (n,) uint32 patterns."""
+        size, rules = self.numerics.block_size, _compiled_rules(self.numerics)
+        if rules is None:
+            return block_amax(self._magnitudes(), size)
+        amax = np.empty(self.bits.size // size, np.uint32)
+        kernels.maxima(rules, self.bits, amax)
+        return amax
+
+    def _ratio(self) -> tuple[np.ndarray, bool]:
         """t of each block, and whether any block contains NaN or Inf."""
         order, size = ORDERS[self.numerics.order], self.numerics.block_size
-        amax = block_amax(magnitudes, size)
+        amax = self._amax()
         is_special = bool((amax >= INFINITY).any())
         has_nan = np.flatnonzero(amax > INFINITY)
         if has_nan.size and order.ignores_nan:
-            rows = magnitudes.reshape(-1, size)[has_nan]
+            rows = self.bits.reshape(-1, size)[has_nan] & MAGNITUDE
             amax[has_nan] = np.where(rows > INFINITY, np.uint32(0), rows).max(axis=1)
         return order.ratio(amax.view(np.float32), self.constants.k, self.numerics.scale_format), is_special
 
@@ -426,13 +455,17 @@ class Chunk:
         codes = nearest_codes(t, scale)
         return np.where(codes == 0, nearest_codes(np.array([zero], np.float32), scale), codes) if zero else codes
 
-    def _encode_under(self, scales: np.ndarray, is_special: bool, magnitudes: np.ndarray, codes: np.ndarray) -> None:
-        """Write the codes of all blocks under these scales; ``magnitudes`` are overwritten."""
+    def _encode_under(self, scales: np.ndarray, is_special: bool, codes: np.ndarray) -> None:
+        """Write the codes of all blocks under these scales."""
         order, size = ORDERS[self.numerics.order], self.numerics.block_size
         factors = order.factor(np.take(code_values(self.numerics.block.scale), scales), self.constants.d)
-        y = magnitudes.view(np.float32)
-        order.scaled(y, broadcast(factors, size, self.buffers.factors[: y.size]), out=y)
         makes_nan = is_special or not (np.isfinite(factors) & (factors > 0)).all()
+        rules = _compiled_rules(self.numerics)
+        if rules is not None and not makes_nan:
+            kernels.encode_under(rules, factors, self.bits, self.random, codes)
+            return
+        y = self._magnitudes().view(np.float32)
+        order.scaled(y, broadcast(factors, size, self.buffers.factors[: y.size]), out=y)
         is_nan = np.isnan(y) if makes_nan else None
         is_zero = None if order.signed_zero else y == 0
         encode(y, self.bits, _element_rules(self.numerics), self.buffers, codes, self.random)

@@ -1,0 +1,181 @@
+/* Kernels of kernels.c for one instruction set. kernels.c includes this file once for each, with NAME and ISA defined.
+
+The arithmetic is that of models/fast, on whole blocks instead of whole chunks. The sum of y and the power of two whose
+last place is one step of the element format holds y in steps, rounded to nearest, ties to even. Other roundings
+correct that sum by its error, which is exact. */
+
+/* Patterns of one block as binary32, with subnormals flushed if the rules say so. */
+static ISA inline void NAME(widen)(const void *numbers, size_t at, int size, const struct encoding *e, uint32_t *u)
+{
+    if (e->source == SOURCE_FP32)
+        memcpy(u, (const uint32_t *)numbers + at, (size_t)size * 4);
+    else if (e->source == SOURCE_BF16)
+        for (int i = 0; i < size; i++)
+            u[i] = (uint32_t)((const uint16_t *)numbers)[at + i] << 16;
+    else
+        for (int i = 0; i < size; i++) {
+            uint32_t h = ((const uint16_t *)numbers)[at + i];
+            /* the exponent is rebiased by an exact product; 65536 and more are Inf and NaN */
+            uint32_t magnitude = bits_of(number_of((h & 0x7FFF) << 13) * 0x1p112f);
+            u[i] = magnitude | (magnitude >= 0x47800000 ? 0x7F800000 : 0) | (h & 0x8000) << 16;
+        }
+    if (e->flush_input)
+        for (int i = 0; i < size; i++)
+            u[i] &= u[i] & 0x7F800000 ? 0xFFFFFFFF : 0x80000000;
+}
+
+static ISA inline int32_t NAME(amax)(const uint32_t *u, int size)
+{
+    int32_t most = 0;
+    for (int i = 0; i < size; i++) {
+        int32_t magnitude = (int32_t)(u[i] & 0x7FFFFFFF);
+        most = magnitude > most ? magnitude : most;
+    }
+    return most;
+}
+
+/* Codes of one block. The parameters after ``size`` are constants in each call, so that loops have no branches. */
+static ISA ALWAYS_INLINE void NAME(elements)(const uint32_t *restrict u, float factor, const struct encoding *e,
+                                             const uint16_t *random, uint8_t *restrict codes, int size, int rounding,
+                                             int is_fixed, int is_usual, int divides)
+{
+    const float limit = e->limit;
+    const uint32_t lowest = e->lowest_field, shift = 23 - e->man_bits, sign_mask = e->sign_mask, mask = e->mask;
+    const uint32_t flushed_below = e->flush_element ? e->smallest_normal : 0, positive = e->zero == ZERO_POSITIVE;
+    const uint32_t dropped = e->zero == ZERO_OF_PRODUCT;
+    const uint32_t taken = e->zero == ZERO_TAKEN_NEGATIVE, replaced = taken || e->zero == ZERO_TAKEN_POSITIVE;
+    const uint32_t random_bits = (uint32_t)e->random_bits;
+    const float random_range = e->random_range;
+    for (int i = 0; i < size; i++) {
+        const uint32_t magnitude = u[i] & 0x7FFFFFFF;
+        const float product = divides ? number_of(magnitude) / factor : number_of(magnitude) * factor;
+        const float y = product < limit ? product : limit;
+        /* exponent field above the lowest one; a mask in place of a branch */
+        const int32_t difference = (int32_t)((bits_of(y) & 0x7F800000) - lowest);
+        const uint32_t above = is_fixed ? 0 : (uint32_t)(difference & ~(difference >> 31));
+        const float two = number_of(lowest + above + (shift << 23));
+        const float sum = y + two;
+        uint32_t code = bits_of(sum) - bits_of(two) + (above >> shift);
+        if (rounding != ROUND_RNE) {
+            const float error = y - (sum - two), half = two * 0x1p-24f;
+            if (rounding == ROUND_RNA)
+                code += error == half;
+            else if (rounding == ROUND_RNZ)
+                code -= error == -half;
+            else if (rounding == ROUND_EVEN_CODE)
+                code -= (error == -half) & code;
+            else
+                code -= error < 0;
+            if (rounding == ROUND_SR) { /* the part that was cut off, in units of the last random bit */
+                const float part = error / (half * 2) + (float)(error < 0);
+                code += ((uint32_t)(int32_t)(part * random_range) + random[i]) >> random_bits;
+            }
+        }
+        uint32_t negative = u[i] >> 31;
+        if (!is_usual) {
+            const uint32_t was_zero = magnitude == 0, is_zero = code < flushed_below;
+            code &= is_zero - 1;
+            negative = (negative & ~(was_zero & replaced)) | (was_zero & taken);
+            negative &= ~((uint32_t)(code == 0) & positive);
+            negative &= ~((uint32_t)(product == 0) & dropped);
+        }
+        codes[i] = (uint8_t)(is_fixed ? ((code ^ (0 - negative)) + negative) & mask : code | ((0 - negative) & sign_mask));
+    }
+}
+
+/* One block under any rules. */
+static ISA void NAME(any)(const uint32_t *u, float factor, const struct encoding *e, const uint16_t *random,
+                          uint8_t *codes, int size)
+{
+#define CASE(rounding)                                                                                                 \
+    case rounding:                                                                                                     \
+        if (e->is_fixed)                                                                                               \
+            NAME(elements)(u, factor, e, random, codes, size, rounding, 1, 0, 0);                                         \
+        else                                                                                                           \
+            NAME(elements)(u, factor, e, random, codes, size, rounding, 0, 0, 0);                                         \
+        break;
+    switch (e->rounding) {
+        CASE(ROUND_RNE)
+        CASE(ROUND_EVEN_CODE)
+        CASE(ROUND_RNA)
+        CASE(ROUND_RNZ)
+        CASE(ROUND_RTZ)
+        CASE(ROUND_SR)
+    }
+#undef CASE
+}
+
+/* The numbers of a block as binary32 patterns: in place if they are, otherwise in ``u``. */
+static ISA inline const uint32_t *NAME(patterns)(const void *numbers, size_t at, const struct encoding *e, uint32_t *u)
+{
+    if (e->source == SOURCE_FP32 && !e->flush_input)
+        return (const uint32_t *)numbers + at;
+    NAME(widen)(numbers, at, e->block_size, e, u);
+    return u;
+}
+
+static ISA void NAME(maxima)(const void *numbers, const struct encoding *e, size_t blocks, uint32_t *maxima)
+{
+    const int size = e->block_size;
+    uint32_t u[MOST_ELEMENTS];
+    for (size_t block = 0; block < blocks; block++) {
+        const uint32_t *x = NAME(patterns)(numbers, block * (size_t)size, e, u);
+        maxima[block] = (uint32_t)(size == 32 ? NAME(amax)(x, 32) : size == 16 ? NAME(amax)(x, 16) : NAME(amax)(x, size));
+    }
+}
+
+static ISA void NAME(encode_under)(const void *numbers, const float *factors, const struct encoding *e, size_t blocks,
+                                   const uint16_t *random, uint8_t *codes)
+{
+    const int size = e->block_size, is_usual = e->zero == ZERO_SIGNED && !e->flush_element && e->rounding == ROUND_RNE;
+    uint32_t u[MOST_ELEMENTS];
+    for (size_t block = 0; block < blocks; block++) {
+        const size_t at = block * (size_t)size;
+        const uint32_t *x = NAME(patterns)(numbers, at, e, u);
+        const float factor = factors[block];
+        uint8_t *to = codes + at;
+        if (e->divides)
+            NAME(elements)(x, factor, e, NULL, to, size, ROUND_RNE, 0, 0, 1);
+        else if (is_usual && size == 32 && e->is_fixed)
+            NAME(elements)(x, factor, e, NULL, to, 32, ROUND_RNE, 1, 1, 0);
+        else if (is_usual && size == 32)
+            NAME(elements)(x, factor, e, NULL, to, 32, ROUND_RNE, 0, 1, 0);
+        else if (is_usual && size == 16 && !e->is_fixed)
+            NAME(elements)(x, factor, e, NULL, to, 16, ROUND_RNE, 0, 1, 0);
+        else
+            NAME(any)(x, factor, e, random ? random + at : NULL, to, size);
+    }
+}
+
+static ISA void NAME(encode)(const void *numbers, const struct encoding *e, size_t blocks, const uint16_t *random,
+                             uint8_t *scales, uint8_t *codes, uint8_t *special)
+{
+    enum { GROUP = 64 }; /* blocks that stay in the first-level cache between the two passes */
+    const size_t elements = (size_t)e->block_size, width = e->source == SOURCE_FP32 ? 4 : 2;
+    uint32_t maxima[GROUP];
+    float factors[GROUP];
+    for (size_t first = 0; first < blocks; first += GROUP) {
+        const size_t count = blocks - first < GROUP ? blocks - first : GROUP, at = first * elements;
+        const void *x = (const char *)numbers + at * width;
+        NAME(maxima)(x, e, count, maxima);
+        for (size_t i = 0; i < count; i++) {
+            const uint32_t exponent = maxima[i] >> 23;
+            const uint32_t scale = (uint32_t)e->scales[exponent] + ((maxima[i] & 0x7FFFFF) > e->limits[exponent]);
+            special[first + i] = exponent == 255;
+            scales[first + i] = (uint8_t)scale;
+            factors[i] = number_of(scale < 254 ? (254 - scale) << 23 : 0x00400000);
+        }
+        NAME(encode_under)(x, factors, e, count, random ? random + at : NULL, codes + at);
+    }
+}
+
+/* Value of each code times the factor of its block. */
+static ISA void NAME(decode)(const uint8_t *scales, const uint8_t *codes, const float *values, const float *factors,
+                             size_t blocks, int size, float *y)
+{
+    for (size_t block = 0; block < blocks; block++, codes += size, y += size) {
+        const float factor = factors[scales[block]];
+        for (int i = 0; i < size; i++)
+            y[i] = values[codes[i]] * factor;
+    }
+}

@@ -1,0 +1,261 @@
+/* The inner loops of models/fast in C, as a Python module of the limited API. No result depends on the instruction
+set. */
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { SOURCE_FP32, SOURCE_BF16, SOURCE_FP16 };
+enum { ROUND_RNE, ROUND_EVEN_CODE, ROUND_RNA, ROUND_RNZ, ROUND_RTZ, ROUND_SR };
+enum { ZERO_SIGNED, ZERO_POSITIVE, ZERO_TAKEN_POSITIVE, ZERO_TAKEN_NEGATIVE, ZERO_OF_PRODUCT };
+enum { MOST_ELEMENTS = 1024 };
+
+/* The rules of an encoder as numbers. */
+struct encoding {
+    int source, block_size, rounding, zero, is_fixed, flush_input, flush_element, random_bits;
+    int divides; /* numbers are divided by factors, not multiplied */
+    uint32_t man_bits;
+    uint32_t lowest_field;    /* exponent field, in place, that the smallest numbers share */
+    uint32_t smallest_normal; /* magnitude code */
+    uint32_t sign_mask, mask;
+    float limit; /* the largest element */
+    float random_range;
+    const uint8_t *scales;  /* the scale byte of each exponent field of the maximum, */
+    const uint32_t *limits; /* and the fraction above which it is one more */
+};
+
+static inline uint32_t bits_of(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, 4);
+    return u;
+}
+
+static inline float number_of(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, 4);
+    return x;
+}
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define JOIN_(a, b) a##_##b
+#define JOIN(a, b) JOIN_(a, b)
+#define NAME(function) JOIN(function, SUFFIX)
+
+#define SUFFIX baseline
+#define ISA
+#include "blocks.h"
+#undef SUFFIX
+#undef ISA
+
+#if defined(__x86_64__)
+#define SUFFIX avx2
+#define ISA __attribute__((target("avx2")))
+#include "blocks.h"
+#undef SUFFIX
+#undef ISA
+#define SUFFIX avx512
+#define ISA __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+#include "blocks.h"
+#undef SUFFIX
+#undef ISA
+#endif
+
+/* The kernels of one instruction set. */
+struct kernels {
+    const char *name;
+    void (*encode)(const void *, const struct encoding *, size_t, const uint16_t *, uint8_t *, uint8_t *, uint8_t *);
+    void (*maxima)(const void *, const struct encoding *, size_t, uint32_t *);
+    void (*encode_under)(const void *, const float *, const struct encoding *, size_t, const uint16_t *, uint8_t *);
+    void (*decode)(const uint8_t *, const uint8_t *, const float *, const float *, size_t, int, float *);
+};
+
+static const struct kernels ALL[] = {
+#if defined(__x86_64__)
+    {"avx512", encode_avx512, maxima_avx512, encode_under_avx512, decode_avx512},
+    {"avx2", encode_avx2, maxima_avx2, encode_under_avx2, decode_avx2},
+#endif
+    {"baseline", encode_baseline, maxima_baseline, encode_under_baseline, decode_baseline},
+};
+enum { COUNT = sizeof ALL / sizeof ALL[0] };
+
+static const struct kernels *chosen = &ALL[COUNT - 1];
+
+static int is_supported(const char *name)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (!strcmp(name, "avx512"))
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    if (!strcmp(name, "avx2"))
+        return __builtin_cpu_supports("avx2");
+#endif
+    (void)name;
+    return 1;
+}
+
+PyDoc_STRVAR(choose_doc, "choose(most)\n--\n\nUse an instruction set, or the best one if ``most`` is None. Returns its "
+                         "name.\n\nRaises ValueError if this processor lacks it.");
+
+static PyObject *choose(PyObject *module, PyObject *arguments)
+{
+    const char *name;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "z", &name))
+        return NULL;
+    for (int i = 0; i < COUNT; i++)
+        if ((!name || !strcmp(name, ALL[i].name)) && is_supported(ALL[i].name)) {
+            chosen = &ALL[i];
+            return PyUnicode_FromString(chosen->name);
+        }
+    return PyErr_Format(PyExc_ValueError, "this processor does not have the instruction set %s", name);
+}
+
+static int fits(const Py_buffer *buffer, Py_ssize_t bytes, const char *name)
+{
+    if (buffer->obj && buffer->len != bytes)
+        PyErr_Format(PyExc_ValueError, "%s must have %zd bytes, not %zd", name, bytes, buffer->len);
+    return !buffer->obj || buffer->len == bytes;
+}
+
+/* Rules from a tuple with the fields of struct encoding, for the converter "O&" of PyArg_ParseTuple. */
+static int rules_of(PyObject *tuple, void *rules)
+{
+    struct encoding *e = rules;
+    if (!PyArg_ParseTuple(tuple, "iiiiiiiiiIIIIIff", &e->source, &e->block_size, &e->rounding, &e->zero, &e->is_fixed,
+                          &e->flush_input, &e->flush_element, &e->random_bits, &e->divides, &e->man_bits,
+                          &e->lowest_field, &e->smallest_normal, &e->sign_mask, &e->mask, &e->limit, &e->random_range))
+        return 0;
+    if (e->block_size >= 1 && e->block_size <= MOST_ELEMENTS)
+        return 1;
+    PyErr_Format(PyExc_ValueError, "blocks must have 1 to %d elements, not %d", MOST_ELEMENTS, e->block_size);
+    return 0;
+}
+
+static Py_ssize_t width_of(const struct encoding *e)
+{
+    return e->source == SOURCE_FP32 ? 4 : 2;
+}
+
+static void release(Py_buffer *const *buffers, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (buffers[i]->obj)
+            PyBuffer_Release(buffers[i]);
+}
+
+PyDoc_STRVAR(encode_doc, "encode(rules, scale_bytes, limits, numbers, random, scales, codes, special)\n--\n\nEncode "
+                         "whole blocks. Returns the number of blocks with NaN or Inf, which ``special`` marks.");
+
+static PyObject *encode(PyObject *module, PyObject *arguments)
+{
+    struct encoding e;
+    Py_buffer scale_bytes, limits, numbers, random, scales, codes, special;
+    PyObject *result = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O&y*y*y*z*w*w*w*", rules_of, &e, &scale_bytes, &limits, &numbers, &random,
+                          &scales, &codes, &special))
+        return NULL;
+    const Py_ssize_t blocks = scales.len, elements = blocks * e.block_size;
+    if (fits(&scale_bytes, 256, "scale_bytes") && fits(&limits, 1024, "limits") &&
+        fits(&numbers, elements * width_of(&e), "numbers") && fits(&random, elements * 2, "random") &&
+        fits(&codes, elements, "codes") && fits(&special, blocks, "special")) {
+        Py_ssize_t count = 0;
+        e.scales = scale_bytes.buf, e.limits = limits.buf;
+        Py_BEGIN_ALLOW_THREADS
+        chosen->encode(numbers.buf, &e, (size_t)blocks, random.buf, scales.buf, codes.buf, special.buf);
+        for (Py_ssize_t i = 0; i < blocks; i++)
+            count += ((const uint8_t *)special.buf)[i];
+        Py_END_ALLOW_THREADS
+        result = PyLong_FromSsize_t(count);
+    }
+    release((Py_buffer *const[]){&scale_bytes, &limits, &numbers, &random, &scales, &codes, &special}, 7);
+    return result;
+}
+
+PyDoc_STRVAR(maxima_doc, "maxima(rules, numbers, maxima)\n--\n\nThe largest magnitude of each block, as a pattern of "
+                         "FP32.");
+
+static PyObject *maxima(PyObject *module, PyObject *arguments)
+{
+    struct encoding e;
+    Py_buffer numbers, found;
+    PyObject *result = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O&y*w*", rules_of, &e, &numbers, &found))
+        return NULL;
+    const Py_ssize_t blocks = found.len / 4;
+    if (fits(&numbers, blocks * e.block_size * width_of(&e), "numbers")) {
+        Py_BEGIN_ALLOW_THREADS
+        chosen->maxima(numbers.buf, &e, (size_t)blocks, found.buf);
+        Py_END_ALLOW_THREADS
+        result = Py_NewRef(Py_None);
+    }
+    release((Py_buffer *const[]){&numbers, &found}, 2);
+    return result;
+}
+
+PyDoc_STRVAR(encode_under_doc, "encode_under(rules, factors, numbers, random, codes)\n--\n\nThe codes of whole blocks "
+                               "under one factor for each. Numbers and products are not NaN.");
+
+static PyObject *encode_under(PyObject *module, PyObject *arguments)
+{
+    struct encoding e;
+    Py_buffer factors, numbers, random, codes;
+    PyObject *result = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O&y*y*z*w*", rules_of, &e, &factors, &numbers, &random, &codes))
+        return NULL;
+    const Py_ssize_t blocks = factors.len / 4, elements = blocks * e.block_size;
+    if (fits(&numbers, elements * width_of(&e), "numbers") && fits(&random, elements * 2, "random") &&
+        fits(&codes, elements, "codes")) {
+        Py_BEGIN_ALLOW_THREADS
+        chosen->encode_under(numbers.buf, factors.buf, &e, (size_t)blocks, random.buf, codes.buf);
+        Py_END_ALLOW_THREADS
+        result = Py_NewRef(Py_None);
+    }
+    release((Py_buffer *const[]){&factors, &numbers, &random, &codes}, 4);
+    return result;
+}
+
+PyDoc_STRVAR(decode_doc, "decode(values, factors, scales, codes, y)\n--\n\nDecode whole blocks: the value of each code "
+                         "times the factor of its block's scale byte, as float32.");
+
+static PyObject *decode(PyObject *module, PyObject *arguments)
+{
+    Py_buffer values, factors, scales, codes, y;
+    PyObject *result = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*w*", &values, &factors, &scales, &codes, &y))
+        return NULL;
+    const Py_ssize_t blocks = scales.len, size = blocks ? codes.len / blocks : 0;
+    if (fits(&values, 1024, "values") && fits(&factors, 1024, "factors") && fits(&codes, blocks * size, "codes") &&
+        fits(&y, blocks * size * 4, "y")) {
+        Py_BEGIN_ALLOW_THREADS
+        chosen->decode(scales.buf, codes.buf, values.buf, factors.buf, (size_t)blocks, (int)size, y.buf);
+        Py_END_ALLOW_THREADS
+        result = Py_NewRef(Py_None);
+    }
+    release((Py_buffer *const[]){&values, &factors, &scales, &codes, &y}, 5);
+    return result;
+}
+
+static PyMethodDef METHODS[] = {{"choose", choose, METH_VARARGS, choose_doc},
+                                {"encode", encode, METH_VARARGS, encode_doc},
+                                {"maxima", maxima, METH_VARARGS, maxima_doc},
+                                {"encode_under", encode_under, METH_VARARGS, encode_under_doc},
+                                {"decode", decode, METH_VARARGS, decode_doc},
+                                {NULL, NULL, 0, NULL}};
+
+static PyModuleDef_Slot SLOTS[] = {{0, NULL}};
+
+static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "kernels", "The inner loops of models/fast.", 0, METHODS,
+                                    SLOTS, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit_kernels(void)
+{
+    return PyModuleDef_Init(&MODULE);
+}

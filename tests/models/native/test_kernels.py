@@ -1,0 +1,205 @@
+"""The compiled module and NumPy give the same bits, under every rule and with every instruction set."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import product
+
+import numpy as np
+import pytest
+
+from mxcast.models import dequantize, native, quantize, quantize_blocks
+from mxcast.models.fast import decode as fast_decode
+from mxcast.models.fast.encode import _quantize_part
+from mxcast.models.native.encode import ROUNDINGS, SOURCES, encode_blocks, rules_of
+from mxcast.spec import (
+    ELEMENTS,
+    FP16,
+    Encode,
+    EncodedZero,
+    Rounding,
+    ScaleRule,
+    Specials,
+    Subnormals,
+    block_format,
+    numerics,
+)
+
+pytestmark = pytest.mark.skipif(native.kernels is None, reason="the compiled module is not installed")
+
+SETS = ["baseline", "avx2", "avx512"]
+DTYPES = {"fp32": np.uint32, "bf16": np.uint16, "fp16": np.uint16}
+OTHER_ELEMENTS = ["e3m0", "e2m2", "e5m1", "e1m6", "int4", "int5"]
+
+
+@pytest.fixture(params=SETS)
+def instruction_set(request):
+    try:
+        native.kernels.choose(request.param)
+    except ValueError:
+        pytest.skip(f"this processor lacks {request.param}")
+    yield request.param
+    native.kernels.choose(None)
+
+
+def _blocks(source: str, size: int, seed: int, count: int = 512) -> np.ndarray:
+    """Blocks of any patterns, of numbers of similar size, on ties of short fractions, and of zeros."""
+    rng = np.random.default_rng(seed)
+    dtype = DTYPES[source]
+    width = np.dtype(dtype).itemsize * 8
+    fraction = {"fp32": 23, "bf16": 7, "fp16": 10}[source]
+    any_ = rng.integers(0, 1 << width, (count, size), dtype=dtype)
+    base = rng.integers(0, 1 << width, (count, 1), dtype=dtype)
+    near = base ^ rng.integers(0, 8 << fraction, (count, size), dtype=dtype)
+    kept = dtype(((1 << width) - 1) ^ ((1 << max(fraction - 5, 0)) - 1))
+    ties = near & kept | rng.integers(0, 2, near.shape, dtype=dtype)
+    exact_ties = near & kept
+    exact_ties[rng.random(near.shape) < 0.2] &= dtype(1 << (width - 1))
+    blocks = np.concatenate([any_, near, ties, exact_ties])
+    return blocks.view({"fp32": np.float32, "bf16": np.uint16, "fp16": np.float16}[source])
+
+
+def _assert_same(rules: Encode, seed: int) -> None:
+    blocks = _blocks(rules.source.name, rules.block_size, seed)
+    random = None
+    if rules.random_bits:
+        random = np.random.default_rng(seed).integers(0, 1 << rules.random_bits, blocks.shape, dtype=np.uint16)
+    assert rules_of(rules) is not None
+    expected = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, np.uint8)
+    found = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, np.uint8)
+    _quantize_part(blocks, rules, *expected, random)
+    quantize_blocks(blocks, rules, *found, random)
+    for one, other in zip(expected, found, strict=True):
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("element", [*ELEMENTS, *OTHER_ELEMENTS])
+def test_every_rule(element, instruction_set):
+    everything = product(
+        (rounding for rounding in Rounding if rounding in ROUNDINGS), EncodedZero, Subnormals, Subnormals
+    )
+    scale_rules, specials, sources = list(ScaleRule), list(Specials), [source.name for source in SOURCES]
+    for number, (rounding, zero, inputs, elements) in enumerate(everything):
+        for source in sources:
+            try:
+                rules = numerics(
+                    element,
+                    source=source,
+                    rounding=rounding,
+                    zero=zero,
+                    input_subnormals=inputs,
+                    element_subnormals=elements,
+                    scale_rule=scale_rules[number % len(scale_rules)],
+                    specials=specials[number % len(specials)],
+                    block_size=(32, 16, 2, 64)[number % 4],
+                )
+            except ValueError:  # the rules do not fit the format
+                continue
+            _assert_same(rules, number)
+
+
+@pytest.mark.parametrize("scale_rule", ScaleRule)
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_every_scale_rule(element, scale_rule, instruction_set):
+    _assert_same(numerics(element, scale_rule=scale_rule), 1)
+
+
+@pytest.mark.parametrize("scale_rule", ScaleRule)
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_scale_byte_of_every_maximum_near_a_step(element, scale_rule):
+    """The byte of both neighbours of each step, of every exponent and fraction that the rule compares."""
+    rules = numerics(element, scale_rule=scale_rule)
+    found = rules_of(rules)
+    assert found is not None
+    steps = (np.arange(255, dtype=np.uint32) << np.uint32(23)) + found.limits[:255]
+    maxima = np.unique(np.concatenate([steps - 1, steps, steps + 1]) & np.uint32(0x7FFFFFFF))
+    maxima = maxima[maxima < 0x7F800000]
+    blocks = np.zeros((len(maxima), 32), np.uint32)
+    blocks[:, 7] = maxima
+    scales, codes = np.empty(len(maxima), np.uint8), np.empty(blocks.shape, np.uint8)
+    quantize_blocks(blocks.view(np.float32), rules, scales, codes)
+    expected, expected_codes = np.empty_like(scales), np.empty_like(codes)
+    _quantize_part(blocks.view(np.float32), rules, expected, expected_codes, None)
+    assert np.array_equal(scales, expected) and np.array_equal(codes, expected_codes)
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_every_scale_and_code_back(element, instruction_set):
+    """All 256 scale bytes with all codes."""
+    block = block_format(element)
+    codes = np.arange(1 << block.element.bits, dtype=np.uint8).repeat(256).reshape(-1, 256).T.copy()
+    codes = np.resize(codes, (256, max(codes.shape[1], 32)))
+    scales = np.arange(256, dtype=np.uint8)
+    rules = numerics(element)
+    size = rules.block_size
+    rows = codes.reshape(-1, size)
+    bytes_ = scales.repeat(codes.shape[1] // size)
+    y = np.empty(rows.shape, np.float32)
+    fast_decode.decode_blocks(bytes_, rows, fast_decode.decoding(block), y)
+    values, factors = fast_decode.code_values(block.element), fast_decode.code_values(block.scale)
+    with np.errstate(over="ignore", invalid="ignore"):
+        exact = values[rows].astype(np.float64) * factors[bytes_].astype(np.float64)[:, None]
+        expected = exact.astype(np.float32)
+    expected[np.isnan(expected)] = np.nan
+    assert np.array_equal(y.view(np.uint32), expected.view(np.uint32))
+
+
+def test_special_blocks_are_found(instruction_set):
+    blocks = np.ones((64, 32), np.float32)
+    blocks[5, 3], blocks[40, 31] = np.nan, -np.inf
+    rules = rules_of(numerics("e4m3"))
+    assert rules is not None
+    scales, codes = np.empty(64, np.uint8), np.empty(blocks.shape, np.uint8)
+    assert list(encode_blocks(blocks, rules, scales, codes, None)) == [5, 40]
+
+
+def test_refused_rules_are_encoded_by_numpy():
+    x = np.linspace(-4, 4, 64, dtype=np.float32)
+    for rules in (numerics("e4m3", "gorodecky_sousa"), numerics("int12")):
+        assert rules_of(rules) is None
+        assert quantize(x, rules).codes.any()
+
+
+def test_the_module_checks_sizes():
+    rules = rules_of(numerics("e4m3"))
+    assert rules is not None
+    with pytest.raises(ValueError, match="numbers must have 4096 bytes, not 4092"):
+        encode_blocks(np.ones(1023, np.float32), rules, np.empty(32, np.uint8), np.empty(1024, np.uint8), None)
+
+
+@pytest.mark.parametrize(
+    "value, said",
+    [("0", "None"), ("baseline", "baseline"), ("mmx", "must be 0 or an instruction set of this processor")],
+)
+def test_environment_variable(value, said):
+    run = subprocess.run(
+        [sys.executable, "-c", "from mxcast.models import native; print(native.instruction_set)"],
+        env={**os.environ, native.VARIABLE: value},
+        capture_output=True,
+        text=True,
+    )
+    assert said in run.stdout + run.stderr
+
+
+def test_threads_give_the_same_bits():
+    x = _blocks("fp32", 32, 3, count=1 << 14).reshape(-1)
+    one, four = quantize(x, "e4m3"), quantize(x, "e4m3", jobs=4)
+    assert np.array_equal(one.codes, four.codes) and np.array_equal(one.scales, four.scales)
+    assert np.array_equal(dequantize(one).view(np.uint32), dequantize(four, jobs=4).view(np.uint32))
+
+
+def test_half_precision_is_widened_exactly(instruction_set):
+    """All 65,536 patterns of FP16, each in a block of its own kind."""
+    patterns = np.arange(1 << 16, dtype=np.uint16).reshape(-1, 32).view(np.float16)
+    rules = numerics("e5m2", source=FP16)
+    expected = quantize(patterns.astype(np.float32), numerics("e5m2"))
+    found = quantize(patterns, rules)
+    assert np.array_equal(found.codes, expected.codes) and np.array_equal(found.scales, expected.scales)
+
+
+def test_results_say_what_made_them(instruction_set):
+    x = np.ones(32, np.float32)
+    assert quantize(x, "e4m3").made_by == native.instruction_set
+    assert quantize(x, "e4m3", "gorodecky_sousa").made_by == "numpy"
