@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,7 +53,9 @@ class BlockCodes:
         mine, others = (vars(one) | {"axis": one.axis % (one.codes.ndim or 1)} for one in (self, other))
         arrays = ("codes", "scales", "tensor_scale")
         return all(np.array_equal(mine[name], others[name]) for name in arrays) and all(
-            mine[name] == others[name] for name in mine if name not in arrays
+            mine[field.name] == others[field.name]
+            for field in dataclasses.fields(self)
+            if field.compare and field.name not in arrays
         )
 
     def __hash__(self) -> int:

@@ -31,6 +31,7 @@ from ..arrays.block_layout import BlockLayout
 from ..arrays.parallel import in_chunks
 from ..arrays.scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
 from ..arrays.source import (
+    FORMATS,
     INFINITY,
     MAGNITUDE,
     SIGN,
@@ -109,7 +110,7 @@ def quantize(
     """
     numerics = numerics_of(format, profile, **rules)
     convert = partial(quantize_blocks, jobs=jobs)
-    made_by = made_by_module(rules_of(numerics) is not None)
+    made_by = made_by_module(rules_of(numerics, numerics.source) is not None)
     return quantized(x, numerics, convert, axis=axis, pad=pad, random=random, dtype=dtype, made_by=made_by)
 
 
@@ -169,7 +170,7 @@ def quantize_blocks(
     """
     check_blocks(blocks, numerics, scales, codes, random)
 
-    rules = rules_of(numerics)
+    rules = rules_of(numerics, FORMATS[blocks.dtype])
 
     def work(part: slice) -> None:
         numbers, bits = blocks[part], None if random is None else random[part]

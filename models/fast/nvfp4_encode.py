@@ -396,12 +396,11 @@ def _element_rules(numerics: Nvfp4Encode) -> Encode:
     )
 
 
-@lru_cache(maxsize=16)
 def _compiled_rules(numerics: Nvfp4Encode) -> tuple[float, ...] | None:
     """The rules for the compiled module, or None without it."""
     order = ORDERS[numerics.order]
     zero = None if order.signed_zero else ZERO_OF_PRODUCT
-    return struct_of(_element_rules(numerics), numerics.block_size, divides=order.scaled is np.divide, zero=zero)
+    return struct_of(_element_rules(numerics), FP32, numerics.block_size, divides=order.scaled is np.divide, zero=zero)
 
 
 @dataclass(frozen=True)

@@ -63,21 +63,23 @@ def _format_fields(element: NumberFormat) -> tuple[int, ...] | None:
     return fields if is_supported else None
 
 
+@lru_cache(maxsize=64)
 def struct_of(
-    numerics: Encode, block_size: int, *, divides: bool = False, zero: int | None = None
+    numerics: Encode, source: FloatFormat, block_size: int, *, divides: bool = False, zero: int | None = None
 ) -> tuple[float, ...] | None:
     """The fields of ``struct encoding`` in kernels.c, or None if the module is missing or does not support the rules.
 
-    ``divides`` and ``zero`` are for NVFP4: a division by the factor in place of a product, and another rule for zeros.
+    ``source`` is the format of the array, which may be narrower than the source of the rules. ``divides`` and
+    ``zero`` are for NVFP4: a division by the factor in place of a product, and another rule for zeros.
     """
     element, rounding = numerics.block.element, numerics.rounding
     fields = _format_fields(element)
-    if kernels is None or fields is None or rounding not in ROUNDINGS or numerics.source not in SOURCES:
+    if kernels is None or fields is None or rounding not in ROUNDINGS or source not in SOURCES:
         return None
     is_fixed = isinstance(element, FixedFormat)
     is_even_code = rounding is Rounding.RNE and not is_fixed and fields[0] == 0
     return (
-        SOURCES[numerics.source],
+        SOURCES[source],
         block_size,
         EVEN_CODE if is_even_code else ROUNDINGS[rounding],
         ZEROS[numerics.zero] if zero is None else zero,
@@ -93,9 +95,9 @@ def struct_of(
 
 
 @lru_cache(maxsize=64)
-def rules_of(numerics: Encode) -> Rules | None:
-    """The rules for the module, or None if it is missing or does not support them."""
-    numbers = struct_of(numerics, numerics.block_size)
+def rules_of(numerics: Encode, source: FloatFormat) -> Rules | None:
+    """The rules for the module and an array of a format, or None if it is missing or does not support them."""
+    numbers = struct_of(numerics, source, numerics.block_size)
     found = None if numbers is None else _scale_steps(numerics)
     return None if numbers is None or found is None else Rules(numbers, *found)
 

@@ -17,6 +17,7 @@ from mxcast.models.native.encode import ROUNDINGS, SOURCES, encode_blocks, rules
 from mxcast.spec import (
     ELEMENTS,
     FP16,
+    FP32,
     Encode,
     EncodedZero,
     Rounding,
@@ -66,7 +67,7 @@ def _assert_same(rules: Encode, seed: int) -> None:
     random = None
     if rules.random_bits:
         random = np.random.default_rng(seed).integers(0, 1 << rules.random_bits, blocks.shape, dtype=np.uint16)
-    assert rules_of(rules) is not None
+    assert rules_of(rules, rules.source) is not None
     expected = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, np.uint8)
     found = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, np.uint8)
     _quantize_part(blocks, rules, *expected, random)
@@ -111,7 +112,7 @@ def test_every_scale_rule(element, scale_rule, instruction_set):
 def test_scale_byte_of_every_maximum_near_a_step(element, scale_rule):
     """The byte of both neighbours of each step, of every exponent and fraction that the rule compares."""
     rules = numerics(element, scale_rule=scale_rule)
-    found = rules_of(rules)
+    found = rules_of(rules, rules.source)
     assert found is not None
     steps = (np.arange(255, dtype=np.uint32) << np.uint32(23)) + found.limits[:255]
     maxima = np.unique(np.concatenate([steps - 1, steps, steps + 1]) & np.uint32(0x7FFFFFFF))
@@ -149,7 +150,7 @@ def test_every_scale_and_code_back(element, instruction_set):
 def test_special_blocks_are_found(instruction_set):
     blocks = np.ones((64, 32), np.float32)
     blocks[5, 3], blocks[40, 31] = np.nan, -np.inf
-    rules = rules_of(numerics("e4m3"))
+    rules = rules_of(numerics("e4m3"), FP32)
     assert rules is not None
     scales, codes = np.empty(64, np.uint8), np.empty(blocks.shape, np.uint8)
     assert list(encode_blocks(blocks, rules, scales, codes, None)) == [5, 40]
@@ -158,12 +159,12 @@ def test_special_blocks_are_found(instruction_set):
 def test_refused_rules_are_encoded_by_numpy():
     x = np.linspace(-4, 4, 64, dtype=np.float32)
     for rules in (numerics("e4m3", "gorodecky_sousa"), numerics("int12")):
-        assert rules_of(rules) is None
+        assert rules_of(rules, rules.source) is None
         assert quantize(x, rules).codes.any()
 
 
 def test_the_module_checks_sizes():
-    rules = rules_of(numerics("e4m3"))
+    rules = rules_of(numerics("e4m3"), FP32)
     assert rules is not None
     with pytest.raises(ValueError, match="numbers must have 4096 bytes, not 4092"):
         encode_blocks(np.ones(1023, np.float32), rules, np.empty(32, np.uint8), np.empty(1024, np.uint8), None)
@@ -203,3 +204,15 @@ def test_results_say_what_made_them(instruction_set):
     x = np.ones(32, np.float32)
     assert quantize(x, "e4m3").made_by == native.instruction_set
     assert quantize(x, "e4m3", "gorodecky_sousa").made_by == "numpy"
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.uint16])
+def test_a_narrow_array_under_rules_for_fp32(dtype):
+    """FP16 and BF16 arrays are accepted if the source is FP32."""
+    patterns = np.random.default_rng(4).integers(0, 1 << 16, (64, 32), dtype=np.uint16)
+    rules = numerics("e4m3", input_subnormals="flush")
+    expected = np.empty(64, np.uint8), np.empty((64, 32), np.uint8)
+    found = np.empty(64, np.uint8), np.empty((64, 32), np.uint8)
+    _quantize_part(patterns.view(dtype), rules, *expected, None)
+    quantize_blocks(patterns.view(dtype), rules, *found)
+    assert np.array_equal(found[0], expected[0]) and np.array_equal(found[1], expected[1])
