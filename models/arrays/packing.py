@@ -246,4 +246,4 @@ def _cropped(
             part = tuple(slice(size) for size in lines)
             is_whole = length == blocks * layout.width
             return codes[*part, : blocks * layout.width], scales[*part, :blocks], None if is_whole else length
-    raise ValueError(f"an array of shape {tuple(shape)} has other codes in the layout {layout.name} than {codes.shape}")
+    raise ValueError(f"in {layout.name} an array of shape {tuple(shape)} needs other codes than {codes.shape}")

@@ -189,7 +189,7 @@ def test_what_cannot_be_unpacked():
         ),
         r"scales of shape \(64, 2\) for these codes, not \(64, 1\)": (stored | {scales: stored[scales][:, :1]}, {}),
         "a multiple of 16 bytes in a row, not 31": (stored | {codes: stored[codes][:, :31]}, {}),
-        r"an array of shape \(64, 65\) has other codes": (stored, {"shape": (64, 65)}),
+        r"an array of shape \(64, 65\) needs other codes": (stored, {"shape": (64, 65)}),
         "has 0 axes, too few": (stored | {codes: np.array(1, np.uint8)}, {}),
     }
     for sentence, (arrays, more) in refused.items():
