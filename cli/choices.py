@@ -58,6 +58,7 @@ def _encoders() -> Rows:
         *_numbers("source", "the numbers that come in", SOURCES),
         _row("block_size", sizes, "elements that share a scale: a power of two"),
         _random_bits("element"),
+        _row("lanes", "1 to 64", "numbers in a clock cycle, a power of two below the block size; by default a block"),
         *_built(
             converter_config("e4m3", source="fp16"), "; widened with fp16 only, a level for each level of the tree"
         ),

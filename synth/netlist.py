@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from graphlib import TopologicalSorter
 
-from .targets import DSP, Target
+from .targets import DSP, RAM_LUTS, Target
 
 TRANSISTORS = 4
 """Transistors of a NAND gate of two inputs in static CMOS."""
@@ -15,7 +16,7 @@ TRANSISTORS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """Cells of a netlist.
+    """Cells of a netlist. ``luts`` includes those used as distributed RAM (`ram_luts`).
 
     ``levels`` is the number of LUT, multiplexer and carry cells on the longest path between ports or flip-flops.
     ``logic_cells`` estimates physical sites, or the area in NAND gates of two inputs or in the units of a Liberty file;
@@ -39,8 +40,17 @@ class Cost:
         """Cells that multiply."""
         return sum(count for cell, count in self.cells.items() if re.fullmatch(DSP, cell))
 
+    @property
+    def ram_luts(self) -> int:
+        """LUTs that are used as distributed RAM."""
+        return _ram_luts(self.cells)
+
     def to_dict(self) -> dict:
         return asdict(self)
+
+
+def _ram_luts(cells: Mapping[str, int]) -> int:
+    return sum(count * RAM_LUTS.get(cell, 0) for cell, count in cells.items())
 
 
 def cost(netlist: dict, statistics: dict, top: str, target: Target) -> Cost:
@@ -63,6 +73,10 @@ def cost(netlist: dict, statistics: dict, top: str, target: Target) -> Cost:
         logic_cells = round(int(transistors.rstrip("+")) / TRANSISTORS)  # "+" marks cells without an estimate
     if target.library is not None:
         logic_cells = round(estimates["area"])
+    ram_luts = _ram_luts(types)
+    if logic_cells is not None:
+        logic_cells += ram_luts  # Yosys does not count them
+    kinds["luts"] += ram_luts
     if target.luts_per_carry is not None:
         logic_cells = kinds["luts"] + target.luts_per_carry * kinds["carries"]
     return Cost(

@@ -19,8 +19,16 @@ from .netlist import Cost, cost, delay_ps
 from .targets import LIBRARY, OPENED, TARGETS, Target
 from .yosys import run, yosys_version
 
-STAGES = {"widen": "widen", "tree": "amax_tree", "scale": "scale_unit", "element": "element_quantizer"}
-"""Stages of an encoder by name, and the module of each in the emitted Verilog. Only FP16 numbers are widened."""
+STAGES = {
+    "widen": "widen",
+    "tree": "amax_tree",
+    "store": "block_store",
+    "scale": "scale_unit",
+    "element": "element_quantizer",
+}
+"""Stages of an encoder by name, and the module of each in the emitted Verilog. Only FP16 numbers are widened, and only
+lanes have a store.
+"""
 
 DECODER_STAGES = {"factor": "factor_unit", "element decoder": "element_decoder"}
 """Stages of a decoder."""

@@ -38,6 +38,7 @@ def table(results: list[Synthesis]) -> list[dict[str, object]]:
                 "profile": config.profile or "-",
                 "target": result.target,
                 cells: whole.luts,
+                **({"in RAM": whole.ram_luts} if any(one.whole.ram_luts for one in results) else {}),
                 "carries": whole.carries,
                 "muxes": whole.muxes,
                 "FFs": whole.ffs,
@@ -82,6 +83,6 @@ def _published(config: HardwareConfig) -> Published | None:
     if not isinstance(config, ConverterConfig):
         return None
     numerics = config.numerics
-    if config.alternatives or numerics.source is not FP32 or numerics.block_size != 32:
+    if config.alternatives or numerics.source is not FP32 or numerics.block_size != 32 or config.beats > 1:
         return None
     return PUBLISHED.get(numerics.block.element.name)

@@ -159,6 +159,17 @@ def _without_dsp(target: Target) -> Target:
 OPENED = "setattr -mod -unset keep_hierarchy; flatten; opt_clean"
 """Commands after mapping, which dissolve the modules that synthesis had to keep whole."""
 
+RAM_LUTS = {
+    "RAM32X1D": 2,
+    "RAM64X1D": 2,
+    "RAM32M": 4,
+    "RAM64M": 4,
+    "RAM32M16": 8,
+    "RAM64M8": 8,
+    "TRELLIS_DPR16X4": 6,  # two slices of memory, and one that only writes
+}
+"""LUTs of a slice that a cell of distributed RAM uses."""
+
 DSP = r"DSP48E[12]|MULT18X18D|SB_MAC16"
 """Cells that multiply."""
 

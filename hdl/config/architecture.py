@@ -128,6 +128,7 @@ class MicroarchitectureFields(LayoutFields, total=False):
     amax_key: str
     quantizer: str
     structure: str
+    lanes: int
 
 
 class DecoderArchitectureFields(LayoutFields, total=False):
@@ -183,7 +184,11 @@ class Architecture:
             if name in self.ALWAYS or getattr(self, name) != first[name]
         }
         registered = {"registered_after": list(self.registered_after)} if self.registered_after else {}
-        return chosen | registered | ({"layout": self.layout} if self.layout else {})
+        return chosen | registered | ({"layout": self.layout} if self.layout else {}) | self._more()
+
+    def _more(self) -> dict[str, object]:
+        """The other choices by name, without defaults."""
+        return {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,13 +237,24 @@ class Microarchitecture(Architecture):
     amax: Amax = Amax.COMPARE
     quantizer: Quantizer = Quantizer.SHIFT
     structure: Structure = Structure.FLAT
+    lanes: int = 0
+    """Numbers that enter and codes that leave in a clock cycle; 0 for a whole block."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if type(self.lanes) is not int:
+            raise TypeError(f"lanes must be a whole number, not {excerpt(self.lanes)}")
+        if self.lanes and self.amax_key is AmaxKey.MAGNITUDE:
+            raise ValueError("lanes collect the reduced key of a block: leave amax_key as reduced")
+        if self.lanes == 1 and self.amax is not Amax.COMPARE:
+            raise ValueError("one lane has no numbers to compare in a cycle: leave amax as compare")
         if self.amax is not Amax.COMPARE and self.amax_key is AmaxKey.MAGNITUDE:
             raise ValueError(
                 f"amax {self.amax} works on the reduced key only: whole magnitudes are compared by the tree (compare)"
             )
+
+    def _more(self) -> dict[str, object]:
+        return {"lanes": self.lanes} if self.lanes else {}
 
 
 def _tables(modes: tuple[Encode, ...]) -> bool:

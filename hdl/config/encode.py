@@ -6,10 +6,14 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias, Unpack
 
-from ...spec import FP16, TF32, BlockFormat, Encode, EncodeFields, NumberFormat, numerics
+from ...spec import FP16, TF32, BlockFormat, Encode, EncodeFields, NumberFormat, Port, numerics
+from ...spec.catalogue import excerpt
 from .architecture import SUPPORTS, TOGETHER, AmaxKey, Microarchitecture, MicroarchitectureFields, Quantizer, supports
 from .goals import Goal, fields_of, optimized
 from .hardware import Fields, HardwareConfig, TargetFields
+
+SCALE_STAGE = "scale"
+"""The stage boundary at which an encoder with lanes always has registers: there the scale meets the stored numbers."""
 
 Format: TypeAlias = "str | BlockFormat | NumberFormat | Encode | ConverterConfig"
 """The output format of an encoder, its operation, or its configuration."""
@@ -60,6 +64,23 @@ class ConverterConfig(HardwareConfig[Encode]):
         chosen = self.microarchitecture.quantizer
         if not supports(chosen, self.modes):
             raise ValueError(f"{SUPPORTS[chosen][1]}: leave quantizer as shift")
+        if self.microarchitecture.lanes:
+            self._check_lanes()
+
+    def _check_lanes(self) -> None:
+        """Raise ValueError for lanes that are impossible. Name the registers that lanes always have."""
+        micro, size = self.microarchitecture, self.numerics.block_size
+        possible = [1 << place for place in range(size.bit_length() - 1)]
+        if micro.lanes not in possible:
+            raise ValueError(
+                f"lanes must be {', '.join(map(str, possible))}, so that a block of {size} has several beats, not "
+                f"{excerpt(micro.lanes)}"
+            )
+        if micro.layout:
+            raise ValueError("a layout is of whole blocks, and lanes have a part of a block: leave out one of them")
+        if SCALE_STAGE not in micro.registered_after:
+            with_scale = (*micro.registered_after, SCALE_STAGE)
+            object.__setattr__(self, "microarchitecture", dataclasses.replace(micro, registered_after=with_scale))
 
     @classmethod
     def _modes(cls, format: object, profile: str | None, rules: Fields) -> tuple[Encode, ...]:
@@ -75,12 +96,29 @@ class ConverterConfig(HardwareConfig[Encode]):
         return optimized(goal, modes, target, **chosen)
 
     @property
+    def lanes(self) -> int:
+        """Numbers that enter in a clock cycle."""
+        return self.microarchitecture.lanes or self.numerics.block_size
+
+    @property
+    def beats(self) -> int:
+        return self.numerics.block_size // self.lanes
+
+    @property
+    def operation_ports(self) -> tuple[Port, ...]:
+        """The ports of the operation. With lanes, numbers, random bits and codes are the part of a block in a beat."""
+        size = self.numerics.block_size
+        return tuple(
+            dataclasses.replace(port, lanes=self.lanes) if port.lanes == size else port for port in self.numerics.ports
+        )
+
+    @property
     def tree_stages(self) -> tuple[str, ...]:
         """Stage boundaries in the search for the largest key. The last level or digit is its output."""
         amax, key = self.microarchitecture.amax, self.microarchitecture.amax_key
         if amax not in TOGETHER:
             return "key", *(f"digit{number}" for number in range(1, self.numerics.source.exp_bits // 2 + 1))
-        left, levels = self.numerics.block_size, list[str]()
+        left, levels = self.lanes, list[str]()
         while left > 1:
             left = -(-left // TOGETHER[amax])
             levels.append(f"level{len(levels) + 1}")
@@ -115,14 +153,16 @@ class ConverterConfig(HardwareConfig[Encode]):
     def port_words(self) -> dict[str, str]:
         rules, block = self.numerics, self.numerics.block
         elements = " or ".join(dict.fromkeys(mode.block.element.name for mode in self.modes))
+        first = "the first of the beat" if self.beats > 1 else "element 0"
+        of_block = f"; {self.beats} beats are a block" if self.beats > 1 else ""
         return {
-            "x": f"{block.block_size} {rules.source.name} numbers, element 0 in the low bits",
+            "x": f"{self.lanes} {rules.source.name} numbers, {first} in the low bits{of_block}",
             "mode": "; ".join(
                 f"{number}: {mode.block.element.name} {mode.scale_rule}" for number, mode in enumerate(self.modes)
             ),
             "random": self.random_words(),
             "scale": f"shared scale, {block.scale.name} (byte = exponent + {block.scale.bias})",
-            "p": f"{block.block_size} {elements} codes of {block.element.bits} bits, element 0 in the low bits",
+            "p": f"{self.lanes} {elements} codes of {block.element.bits} bits, {first} in the low bits",
         }
 
     @property

@@ -101,7 +101,7 @@ def optimized(
     best: dict[str, Any] = {
         name: choice for name, choice in choices.items() if supports(CHOICES[name].named(name, choice), modes)
     }
-    if fields.get("amax_key", AmaxKey.REDUCED) == AmaxKey.MAGNITUDE:
+    if fields.get("amax_key", AmaxKey.REDUCED) == AmaxKey.MAGNITUDE or fields.get("lanes") == 1:
         best.pop("amax", None)
     return Microarchitecture(**{**best, **fields})
 
@@ -138,14 +138,16 @@ def fields_of(
     """
 
     def fields(target: str, goal: Goal) -> dict[str, str]:
-        usual = optimized(goal, modes, target, amax_key=architecture.amax_key)
+        usual = optimized(goal, modes, target, amax_key=architecture.amax_key, lanes=architecture.lanes)
         asked = {"target": target, "optimize": str(goal), "amax_key": str(architecture.amax_key)}
         left_out = {"target": GENERIC, "optimize": str(Goal.AREA), "amax_key": str(AmaxKey.REDUCED)}
         chosen = {name: value for name, value in asked.items() if value != left_out[name]}
         for name in CHOICES:
             if getattr(architecture, name) != getattr(usual, name):
                 chosen[name] = str(getattr(architecture, name))
-        if architecture.registered_after:
+        if architecture.lanes:
+            chosen["lanes"] = str(architecture.lanes)
+        if architecture.registered_after and not (architecture.lanes and len(architecture.registered_after) == 1):
             chosen["registered_after"] = ",".join(architecture.registered_after)
         if architecture.layout:
             chosen["layout"] = architecture.layout

@@ -250,6 +250,7 @@ class HardwareConfig(ABC, Generic[Op]):
             *(port for port in entering if port.role is Role.RANDOM),
             *control(("i_valid", Role.VALID, "input"), ("i_ready", Role.READY, "output")),
             *(port for port in ports if port.direction == "output"),
+            *(control(("o_first", Role.FIRST, "output"), ("o_last", Role.LAST, "output")) if self.beats > 1 else ()),
             *control(("o_valid", Role.VALID, "output"), ("o_ready", Role.READY, "input")),
         )
 
@@ -276,8 +277,15 @@ class HardwareConfig(ABC, Generic[Op]):
 
     @property
     def latency(self) -> int:
-        """Clock cycles from a block to its result; 0 without a clock."""
-        return len(self.microarchitecture.registered_after)
+        """Clock cycles from a block to its result; 0 without a clock. For a block in several beats, from its first beat
+        to the first of its result.
+        """
+        return len(self.microarchitecture.registered_after) + (self.beats if self.beats > 1 else 0)
+
+    @property
+    def beats(self) -> int:
+        """Clock cycles in which a block enters, a part in each."""
+        return 1
 
     def to_dict(self) -> dict[str, object]:
         """The configuration for files, with every format in full."""

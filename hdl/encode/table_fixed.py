@@ -63,6 +63,7 @@ class FixedQuantizer(wiring.Component):
         self.config, self.numerics = config, config.numerics
         self.significant_bits = self.numerics.block.element.bits
         """Leading bits of the fraction that the quantizer uses; the others only as a sticky bit."""
+        self.decisive_bits = self.significant_bits
         super().__init__(
             {
                 "x": In(self.numerics.source.bits),

@@ -104,8 +104,8 @@ def largest(numbers: list[Value]) -> Value:
 
 
 class AmaxTree(wiring.Component):
-    """The largest of ``block_size`` magnitudes, in log2(block_size) levels (FPGA paper, section III.A), or in half as
-    many levels of nodes that compare four. It is combinational without registers, which are between the levels only.
+    """The largest of the magnitudes that enter together, in log2(lanes) levels (FPGA paper, section III.A), or in half
+    as many levels of nodes that compare four. It is combinational without registers, which are between the levels only.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class AmaxTree(wiring.Component):
 
     Ports
     -----
-    x : in, ``block_size`` numbers of the source, element 0 in the low bits
+    x : in, ``config.lanes`` numbers of the source, element 0 in the low bits
     mode : in, the number of the mode; if the configuration has several and keys are reduced
     enable : in, enable of the registers inside
     amax : out, the key of the largest magnitude (`operand.scale_key_layout`), or the magnitude itself if the
@@ -126,7 +126,7 @@ class AmaxTree(wiring.Component):
         key = scale_key_layout(config) if self.reduced else unsigned(magnitude_width(self.numerics))
         super().__init__(
             {
-                "x": In(self.numerics.block_size * self.numerics.source.bits),
+                "x": In(config.lanes * self.numerics.source.bits),
                 **(mode_port(config) if self.reduced else {}),
                 **enable_port(config, inner_stages(config)),
                 "amax": Out(key),
@@ -137,8 +137,7 @@ class AmaxTree(wiring.Component):
         m = Module()
         width = self.numerics.source.bits
         level = [
-            self.leaf(m, platform, lane, self.x[width * lane : width * (lane + 1)])
-            for lane in range(self.numerics.block_size)
+            self.leaf(m, platform, lane, self.x[width * lane : width * (lane + 1)]) for lane in range(self.config.lanes)
         ]
         if self.reduced:
             nodes = {node.name: node for node in level}
@@ -158,6 +157,8 @@ class AmaxTree(wiring.Component):
             if len(groups) > 1:
                 crossed = Stage(m, self).crossed(f"level{depth}", **{node.name: node for node in level})
                 level = list(crossed.values.values())
+        if self.config.lanes == 1:
+            m.d.comb += Value.cast(self.amax).eq(level[0])
         return m
 
     def leaf(self, m: Module, platform: object, lane: int, x: Value) -> Signal:

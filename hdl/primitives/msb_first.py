@@ -58,8 +58,8 @@ class MsbFirst(AmaxTree):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        numerics, source = self.numerics, self.numerics.source
-        lanes = range(numerics.block_size)
+        source = self.numerics.source
+        lanes = range(self.config.lanes)
         x = [self.x[source.bits * lane : source.bits * (lane + 1)] for lane in lanes]
         flags = [self.key(m, platform, lane, x[lane][:-1])[: -source.exp_bits] for lane in lanes]
         has_flag = len(flags[0]) > 0

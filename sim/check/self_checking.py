@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from ...hdl import HardwareConfig
 from ...hdl.emission.emit import GENERATOR
 from ...spec import Port
+from ..beats import in_beats
 from ..operations import drawn, golden, of, supplied
 from ..stored import on_pins
 from ..transactions import data_ports
@@ -129,6 +130,9 @@ def _rows(config: HardwareConfig, seed: int) -> Sequence[Row]:
     for mode, rules in enumerate(config.modes):
         given = drawn(rules, of(rules).sample(seed + mode), seed + mode).in_mode(mode)
         made, given = golden(rules, given), supplied(config, given)
+        if config.beats > 1:
+            given = in_beats(given, data_ports(config.ports, "input"), config.beats)
+            made = in_beats(made, data_ports(config.ports, "output"), config.beats)
         for row in range(len(given)):
             sides = given.values(config.ports, "input", row), made.values(config.ports, "output", row)
             found.append((on_pins(config, sides[0]), on_pins(config, sides[1])))

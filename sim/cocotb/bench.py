@@ -22,10 +22,12 @@ from cocotb.types import LogicArray
 from ...hdl import ConverterConfig, config_of
 from ...spec import Role
 from .. import stimuli
+from ..beats import in_beats, in_blocks, unsteady
 from ..check import unknowns
 from ..check.scoreboard import SHOWN, Scoreboard
 from ..operations import drawn, golden, of, supplied
 from ..transactions import Transactions, data_ports, fields, packed, word
+from .beat_flow import BeatFlow
 from .flow import Flow, FlowError
 from .pins import Design, Pins, number, numbers
 
@@ -105,12 +107,12 @@ async def check(dut: Design, name: str, mode: int, given: Transactions, *, arriv
     if rules.random_bits and Role.RANDOM not in given.arrays:
         given = drawn(rules, given, JOB["seed"])
     given = supplied(CONFIG, given)
-    inputs = [given.values(PORTS, "input", row) for row in range(len(given))]
     if CONFIG.latency:
-        results = await stream(dut, name, inputs)
+        actual = await stream(dut, name, given)
     else:
         converter, results = Blocks(dut, mode), []
-        for row, block in enumerate(inputs):
+        for row in range(len(given)):
+            block = given.values(PORTS, "input", row)
             try:
                 if arrive:
                     results.append(await converter.arrive(block, row % rules.block_size, row % 2 == 1))
@@ -118,7 +120,8 @@ async def check(dut: Design, name: str, mode: int, given: Transactions, *, arriv
                     results.append(await converter.convert(block))
             except AssertionError as error:
                 conclude(name, row, f"block {row}: {error}\nto repeat: {JOB['repeat']}")
-    board.compare(name, rules, given, golden(rules, given), collected(results))
+        actual = collected(results)
+    board.compare(name, rules, given, golden(rules, given), actual)
     conclude(name, board.blocks, board.report)
 
 
@@ -132,10 +135,17 @@ def collected(results: Sequence[Mapping[str, int]]) -> Transactions:
     )
 
 
-async def stream(dut: Design, name: str, blocks: list[dict[str, int]], gaps: bool = True) -> list[dict[str, int]]:
-    """Outputs for blocks that flow through a converter with registers."""
+async def stream(dut: Design, name: str, given: Transactions, gaps: bool = True) -> Transactions:
+    """The results of blocks that flow through a converter with registers."""
+    beats, unknown = CONFIG.beats, JOB["simulator"] == "icarus"
+    flow = (BeatFlow if beats > 1 else Flow)(dut, CONFIG, JOB["seed"], unknown)
+    entering = in_beats(given, data_ports(PORTS, "input"), beats)
     try:
-        return await Flow(dut, CONFIG, JOB["seed"], unknown=JOB["simulator"] == "icarus").convert(blocks, gaps=gaps)
+        values = [entering.values(PORTS, "input", row) for row in range(len(entering))]
+        found, leaving = collected(await flow.convert(values, gaps=gaps)), data_ports(PORTS, "output")
+        if differs := unsteady(found, leaving, beats):
+            raise FlowError(f"{differs[0].name} changes within result {differs[1]}")
+        return in_blocks(found, leaving, beats)
     except FlowError as error:
         conclude(name, 0, f"{error}\nto repeat: {JOB['repeat']}")
         raise
@@ -147,11 +157,11 @@ async def check_rows(dut: Design, name: str, gaps: bool) -> None:
     board, rows = Scoreboard(CONFIG, repeat=JOB["repeat"]), np.arange(count)
     given = of(CONFIG.numerics).random(count, JOB["seed"] + 1)
     given = drawn(CONFIG.numerics, given, JOB["seed"] + 1).with_arrays({Role.MODE: (rows % modes)[:, None]})
-    results = await stream(dut, name, [given.values(PORTS, "input", int(row)) for row in rows], gaps)
+    results = await stream(dut, name, given, gaps)
     for mode, rules in enumerate(CONFIG.modes):
         chosen = rows[rows % modes == mode]
         blocks = given.rows(chosen)
-        board.compare(name, rules, blocks, golden(rules, blocks), collected([results[row] for row in chosen]))
+        board.compare(name, rules, blocks, golden(rules, blocks), results.rows(chosen))
     conclude(name, board.blocks, board.report)
 
 

@@ -24,13 +24,18 @@ class FlowError(AssertionError):
 
 
 class Flow:
-    """The pins of ``dut``. In gaps inputs are X if ``unknown``, which needs a simulator of four states, and random
-    otherwise.
+    """Blocks through the pins of ``dut``. In gaps inputs are X if ``unknown``, which needs a simulator of four states,
+    and random otherwise.
     """
+
+    PARTS = "blocks"
 
     def __init__(self, dut: Design, config: HardwareConfig, seed: int, unknown: bool) -> None:
         self.dut, self.config, self.random, self.unknown = dut, config, Random(seed), unknown
         self.pins = Pins(dut, config.ports)
+        self.entry: list[int] = []
+        """The time at which each block entered."""
+        self.time = 0
 
     async def edge(self) -> None:
         self.dut.clk.value = 1
@@ -67,44 +72,61 @@ class Flow:
         early or too late, or changes while it waits, and if bits are unknown."""
         await self.reset()
         results: list[dict[str, int]] = []
-        entry: list[int] = []
-        moves, entered, offered, waiting = 0, 0, False, None
-        rest, rates = self.config.latency + 2, FULL
-        for cycle in range(64 * (len(blocks) + self.config.latency) + 64):
+        self.entry = []
+        self.time, offered, waiting = 0, False, None
+        rest, rates = self.settled, FULL
+        for cycle in range(64 * (len(blocks) + self.settled) + 64):
             if gaps and cycle % 64 == 0:
                 rates = self.random.choice(GAPS), self.random.choice(GAPS)
-            offered = entered < len(blocks) and (offered or self.random.randrange(16) >= rates[0])
-            self.drive(blocks[entered] if offered else None)
+            offered = len(self.entry) < len(blocks) and (offered or self.random.randrange(16) >= rates[0])
+            self.drive(blocks[len(self.entry)] if offered else None)
             ready = self.random.randrange(16) >= rates[1]
             self.dut.o_ready.value = ready
             await Timer(1, "ns")
             valid, moving = self.bit("o_valid", results), self.bit("i_ready", results)
-            if moving != (ready or not valid):
-                raise FlowError(
-                    f"i_ready is {moving:d} while o_valid is {valid:d} and o_ready {ready:d}, after {len(results)} "
-                    "results"
-                )
             result = self.result(results) if valid else None
+            self.check_ready(moving, valid, ready, len(results))
             if waiting is not None and result != waiting:
                 raise FlowError(f"result {len(results)} changed while it was not taken")
-            if valid and len(results) == entered:
-                raise FlowError(f"a result without a block, after {len(results)}")
-            if valid and moves - entry[len(results)] != self.config.latency:
-                raise FlowError(
-                    f"result {len(results)} came after {moves - entry[len(results)]} cycles, not {self.config.latency}"
-                )
+            if valid:
+                self.check_result(len(results))
             if result is not None and ready:
                 results.append(result)
             waiting = None if ready else result
             if offered and moving:
-                entry.append(moves)
-                entered, offered = entered + 1, False
-            moves += moving
+                self.entry.append(self.time)
+                offered = False
+            self.time += self.passed(moving)
             rest -= len(results) == len(blocks)  # nothing may come after the last
             if not rest:
                 return results
             await self.edge()
-        raise FlowError(f"{entered - len(results)} blocks have no result, after {len(results)}")
+        raise FlowError(f"{len(self.entry) - len(results)} {self.PARTS} have no result, after {len(results)}")
+
+    @property
+    def settled(self) -> int:
+        """Cycles without a stall after which everything moves evenly."""
+        return self.config.latency + 2
+
+    def passed(self, moving: bool) -> int:
+        """The time that a cycle adds: one if everything moves."""
+        return int(moving)
+
+    def check_ready(self, moving: bool, valid: bool, ready: bool, results: int) -> None:
+        """Raise `FlowError` if ``i_ready`` (``moving``) is wrong."""
+        if moving != (ready or not valid):
+            raise FlowError(
+                f"i_ready is {moving:d} while o_valid is {valid:d} and o_ready {ready:d}, after {results} results"
+            )
+
+    def check_result(self, results: int) -> None:
+        """Raise `FlowError` if a result must not be there after so many others."""
+        if results == len(self.entry):
+            raise FlowError(f"a result without a block, after {results}")
+        if self.time - self.entry[results] != self.config.latency:
+            raise FlowError(
+                f"result {results} came after {self.time - self.entry[results]} cycles, not {self.config.latency}"
+            )
 
     def bit(self, port: str, results: list) -> bool:
         digits = str(getattr(self.dut, port).value)

@@ -32,11 +32,13 @@ class Role(Rule):
     RESET = "reset", "discards the data inside"
     VALID = "valid", "the data of its direction belong to a block"
     READY = "ready", "the receiver takes the data of its direction"
+    FIRST = "first", "the data of its direction begin a block"
+    LAST = "last", "the data of its direction end a block"
 
     @property
     def is_data(self) -> bool:
         """Does it carry data of a block, rather than the clock or the handshake?"""
-        return self not in (Role.CLOCK, Role.RESET, Role.VALID, Role.READY)
+        return self not in (Role.CLOCK, Role.RESET, Role.VALID, Role.READY, Role.FIRST, Role.LAST)
 
 
 @dataclass(frozen=True, kw_only=True)

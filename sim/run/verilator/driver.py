@@ -118,7 +118,7 @@ def _loop(ports: Sequence[Port]) -> str:
     roles = {port.role for port in ports}
     parts = ["driver.cpp"]
     if Role.VALID in roles:
-        parts.append("handshake.cpp")
+        parts += ["gaps.cpp", "beats.cpp" if Role.LAST in roles else "handshake.cpp"]
     elif Role.CLOCK in roles:
         parts.append("stream.cpp")
     defines = f"#define MXCAST_CLOCK {int(Role.CLOCK in roles)}\n#define MXCAST_RESET {int(Role.RESET in roles)}\n"

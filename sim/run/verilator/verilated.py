@@ -31,6 +31,7 @@ from ....models.fast.nvfp4_encode import Constants, TensorAmax, nvfp4_array
 from ....spec import Cast, Decode, Encode, Hadamard, Nvfp4Decode, Nvfp4Encode, Operation, Role
 from ...stored import behind_ports
 from ...transactions import Transactions, data_ports
+from .beats import BeatDriver
 from .driver import Driver, build
 from .handshake import StalledDriver
 from .table_driver import TableDriver
@@ -237,6 +238,8 @@ def driver_of(text: str, top: str, config: HardwareConfig | Operation, lint: boo
     if isinstance(config, HardwareConfig):
         text, top = behind_ports(config, text, top)
     library = build(text, top, config.ports, lint=lint)
+    if isinstance(config, HardwareConfig) and config.beats > 1:
+        return BeatDriver(library, config.ports, config.latency, config.beats)
     if isinstance(config, HardwareConfig) and config.latency:
         return StalledDriver(library, config.ports, config.latency)
     if isinstance(config, Nvfp4Config) and config.microarchitecture.form is Nvfp4Form.TABLE:

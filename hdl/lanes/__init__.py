@@ -1,0 +1,1 @@
+"""Encoders with lanes: a block enters and leaves in beats of a few numbers."""

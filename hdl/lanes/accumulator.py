@@ -1,0 +1,37 @@
+"""The largest key of the beats of a block so far."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config.encode import ConverterConfig
+from ..encode.operand import operand_config, scale_key_layout
+
+
+class KeyAccumulator(wiring.Component):
+    """A register with the largest key of a block. The first beat replaces the key of the block before.
+
+    So it holds the key of a whole block from its last beat to the first beat of the next block.
+
+    Ports
+    -----
+    enable : in, whether a beat is taken
+    is_first : in, whether it is the first of its block
+    key : in, its largest key (`operand.scale_key_layout`)
+    amax : out, the largest key of all beats that are taken
+    """
+
+    def __init__(self, config: ConverterConfig) -> None:
+        layout = scale_key_layout(operand_config(config))
+        super().__init__({"enable": In(1), "is_first": In(1), "key": In(layout), "amax": Out(layout)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        key = self.key.as_value()
+        amax_q = Signal(len(key), reset_less=True)
+        with m.If(self.enable & (self.is_first | (key > amax_q))):
+            m.d.sync += amax_q.eq(key)
+        m.d.comb += self.amax.eq(amax_q)
+        return m

@@ -1,0 +1,115 @@
+"""The way of a beat into the store: the largest key of its numbers, and what the quantizers use of them."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec import Encode
+from ..config.architecture import TOGETHER
+from ..config.encode import ConverterConfig
+from ..emission.modules import instantiated
+from ..encode.mode import mode_port
+from ..encode.operand import lane_name, operand_config, scale_key_layout
+from ..primitives.amax import AmaxTree, inner_stages
+from ..primitives.msb_first import MsbFirst
+from ..primitives.register import Stage, enable_port
+from ..primitives.widen import Widen
+
+
+def number_bits(numerics: Encode, fraction_bits: int) -> int:
+    """Width of a stored number: sign, exponent, ``fraction_bits`` of fraction, and a sticky bit if bits are left."""
+    source = numerics.source
+    return 1 + source.exp_bits + min(fraction_bits + 1, source.man_bits)
+
+
+def front_stages(config: ConverterConfig) -> tuple[str, ...]:
+    """Stage boundaries before the store."""
+    stages = config.stages
+    return stages[: stages.index(config.tree_stages[-1]) + 1]
+
+
+class BeatKeys(wiring.Component):
+    """The largest key of the numbers of a beat, and these numbers as the store holds them.
+
+    Parameters
+    ----------
+    config : a `ConverterConfig` with lanes
+    fraction_bits : leading bits of a fraction that the quantizers use; the others only as a sticky bit
+
+    Ports
+    -----
+    x : in, the numbers of a beat
+    mode, random : in, if the configuration has them
+    enable : in, enable of the registers, if there are some before the store
+    key : out, the largest key (`operand.scale_key_layout`)
+    numbers : out, the stored numbers
+    mode_of_beat, random_of_beat : out, the mode and the random bits, delayed like the numbers
+    """
+
+    def __init__(self, config: ConverterConfig, fraction_bits: int) -> None:
+        self.config, self.fraction_bits = config, fraction_bits
+        self.inside = operand_config(config)
+        self.width = number_bits(self.inside.numerics, fraction_bits)
+        numerics, lanes = config.numerics, config.lanes
+        random = numerics.random_bits * lanes
+        super().__init__(
+            {
+                "x": In(numerics.source.bits * lanes),
+                **mode_port(config),
+                **({"random": In(random)} if random else {}),
+                **enable_port(config, front_stages(config)),
+                "key": Out(scale_key_layout(self.inside)),
+                "numbers": Out(self.width * lanes),
+                **({"mode_of_beat": Out(config.mode_bits)} if config.alternatives else {}),
+                **({"random_of_beat": Out(random)} if random else {}),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, numerics, lanes = self.inside, self.inside.numerics, range(self.config.lanes)
+        tree = (AmaxTree if config.microarchitecture.amax in TOGETHER else MsbFirst)(config)
+        m.submodules.amax_tree = instantiated(tree, platform)
+        now = Stage(m, self, control=("x", "mode", "random")).crossed("input")
+        control, names = ("mode", "random"), [lane_name("x", lane, numerics) for lane in lanes]
+        now = now.crossed("widened", control=control, **dict(zip(names, self.operands(m, platform, now.x))))
+        x = [now.values[name] for name in names]
+        m.d.comb += [
+            tree.x.eq(Cat(x)),
+            *([tree.mode.eq(now.mode)] if "mode" in tree.signature.members else []),
+            *([tree.enable.eq(self.enable)] if "enable" in tree.signature.members else []),
+        ]
+        stored = [self.stored(number) for number in x]
+        for boundary in inner_stages(config):  # the tree has its own registers
+            now = now.crossed(boundary, **dict(zip(names, stored)))
+            stored = [now.values[name] for name in names]
+        now = now.crossed(config.tree_stages[-1], **dict(zip(names, stored)), amax=tree.amax.as_value())
+        m.d.comb += [
+            self.key.eq(now.amax),
+            self.numbers.eq(Cat(now.values[name] for name in names)),
+            *([self.mode_of_beat.eq(now.mode)] if "mode" in now.control else []),
+            *([self.random_of_beat.eq(now.random)] if "random" in now.control else []),
+        ]
+        return m
+
+    def operands(self, m: Module, platform: object, numbers: Value) -> list[Value]:
+        """The number of each lane, widened if the source is FP16."""
+        width = self.config.numerics.source.bits
+        x = [numbers[width * lane : width * (lane + 1)] for lane in range(self.config.lanes)]
+        if self.inside is self.config:
+            return x
+        widened: list[Value] = []
+        for lane, number in enumerate(x):
+            widen = Widen(self.config)
+            m.submodules[lane_name("widen", lane, self.config.numerics)] = instantiated(widen, platform)
+            wide = Signal(len(widen.wide), name=lane_name("wide", lane, self.config.numerics))
+            m.d.comb += [widen.x.eq(number), wide.eq(widen.wide)]
+            widened.append(wide)
+        return widened
+
+    def stored(self, number: Value) -> Value:
+        """A number as the store holds it."""
+        rest = self.inside.numerics.source.man_bits - self.fraction_bits
+        return number if rest <= 1 else Cat(number[:rest].any(), number[rest:])

@@ -1,0 +1,49 @@
+"""A design whose blocks enter and leave in several beats: gaps on both sides, and the blocks put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ....spec import Port
+from ...beats import in_beats, in_blocks, unsteady
+from ...transactions import Transactions
+from .handshake import HandshakeError, StalledDriver
+
+FAULTS = (
+    "",
+    "a beat changed while it was not taken",
+    "a beat came before its block was complete",
+    "beats have no result",
+    "the first beat of a result did not come after the latency",
+    "no beat could enter although nothing waited",
+    "o_first or o_last is wrong",
+)
+"""Faults that `beats.cpp` finds, by their number."""
+
+
+class BeatDriver(StalledDriver):
+    """A design with lanes as a function over blocks. Its ports are of a beat, and ``beats`` of them are a block.
+
+    Raises `HandshakeError` if a beat does not have its one result in its place, and if the scale is not the same in all
+    beats of a block.
+    """
+
+    def __init__(self, library: Path, ports: Sequence[Port], latency: int, beats: int, seed: int = 0) -> None:
+        super().__init__(library, ports, latency, seed)
+        self.beats = beats
+
+    def __call__(self, entering: Transactions) -> Transactions:
+        found = super().__call__(in_beats(entering, self.inputs, self.beats))
+        if differs := unsteady(found, self.outputs, self.beats):
+            port, block = differs
+            raise HandshakeError(f"{port.name} changes within result {block}, with the gaps of seed {self.seed}")
+        return in_blocks(found, self.outputs, self.beats)
+
+    def fill(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
+        given = self.latency, self.beats, self.seed & 0xFFFFFFFF
+        fault, results = self._call("mxcast_beats", inputs, outputs, *given, found=2)
+        if fault:
+            raise HandshakeError(f"{FAULTS[fault]}: after {results} beats, with the gaps of seed {self.seed}")
