@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from ...hdl import HardwareConfig
 from ...hdl.emission.emit import GENERATOR
 from ...spec import Port
-from ..beats import in_beats
 from ..operations import drawn, golden, of, supplied
+from ..run.beats import in_beats
 from ..stored import on_pins
 from ..transactions import data_ports
 

@@ -22,10 +22,10 @@ from cocotb.types import LogicArray
 from ...hdl import ConverterConfig, config_of
 from ...spec import Role
 from .. import stimuli
-from ..beats import in_beats, in_blocks, unsteady
 from ..check import unknowns
 from ..check.scoreboard import SHOWN, Scoreboard
 from ..operations import drawn, golden, of, supplied
+from ..run.beats import in_beats, in_blocks, unsteady
 from ..transactions import Transactions, data_ports, fields, packed, word
 from .beat_flow import BeatFlow
 from .flow import Flow, FlowError

@@ -93,7 +93,7 @@ def test_wheel_holds_the_tree(built) -> None:
         for pattern in patterns
         for path in (ROOT / room.removeprefix("mxcast.").replace(".", "/")).glob(pattern)
     } | {"mxcast/py.typed", "mxcast/__init__.pyi"}
-    assert "mxcast/sim/run/verilator/driver.cpp" in data  # compiled on the user's machine
+    assert "mxcast/sim/run/verilator/loop/driver.cpp" in data  # compiled on the user's machine
     assert names == sources | data  # and no test, no example, no stray file
     assert licences == [(ROOT / "LICENSE").read_bytes()]
 

@@ -192,7 +192,7 @@ def test_every_member_has_an_entry(enumeration, name):
 
 
 def test_every_quantizer_is_made_for_every_kind():
-    from mxcast.hdl.encode.block import QUANTIZERS
+    from mxcast.hdl.encode.quantizers import QUANTIZERS
 
     assert set(QUANTIZERS) == {(quantizer, kind) for quantizer in Quantizer for kind in Kind}
 

@@ -188,3 +188,10 @@ def test_delay(log, delay):
 def test_a_netlist_without_luts(rows):
     """It has no delay. `synth` decides whether that is an error."""
     assert cost(netlist(rows), {}, "top", TARGETS["xcu"]).luts == 0
+
+
+def test_distributed_ram_counts_as_the_luts_of_its_slices():
+    cells = {"ram": {"type": "RAM32M16", "port_directions": {}, "connections": {}}}
+    netlist = {"modules": {"top": {"cells": cells}}}
+    found = cost(netlist, {"design": {"estimated_num_lc": 0}}, "top", TARGETS["xcu"])
+    assert (found.luts, found.ram_luts, found.logic_cells) == (8, 8, 8)  # UG574: eight LUTs of a SLICEM

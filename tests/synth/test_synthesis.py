@@ -57,7 +57,7 @@ def test_what_is_synthesised(fake, cache):
 
 
 def test_every_stage_is_a_module_of_the_verilog():
-    text = verilog(converter_config("e2m1", source="fp16"), synthesis.TOP)
+    text = verilog(converter_config("e2m1", source="fp16", lanes=8), synthesis.TOP)
     for module in STAGES.values():
         assert f"\nmodule {synthesis.TOP}_{module}(" in text
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from ....spec import Port
-from ...beats import in_beats, in_blocks, unsteady
 from ...transactions import Transactions
+from ..beats import in_beats, in_blocks, unsteady
 from .handshake import HandshakeError, StalledDriver
 
 FAULTS = (

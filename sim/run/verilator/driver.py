@@ -122,7 +122,7 @@ def _loop(ports: Sequence[Port]) -> str:
     elif Role.CLOCK in roles:
         parts.append("stream.cpp")
     defines = f"#define MXCAST_CLOCK {int(Role.CLOCK in roles)}\n#define MXCAST_RESET {int(Role.RESET in roles)}\n"
-    header, *rest = ((files(__package__) / name).read_text() for name in ("ports.h", *parts))
+    header, *rest = ((files(__package__) / "loop" / name).read_text() for name in ("ports.h", *parts))
     return "\n".join([defines, header, _of_ports(ports), *rest])
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..spec import Port, Role
-from .transactions import Transactions
+from ...spec import Port, Role
+from ..transactions import Transactions
 
 OF_ELEMENTS = (Role.NUMBERS, Role.RANDOM, Role.CODES)
 """Roles of ports with a part of a block in each beat. Other ports have the same value in all beats of a block."""
@@ -16,7 +16,7 @@ OF_ELEMENTS = (Role.NUMBERS, Role.RANDOM, Role.CODES)
 def in_beats(blocks: Transactions, ports: Sequence[Port], beats: int) -> Transactions:
     """The beats of blocks, for ports of a beat.
 
-    >>> from ..spec import FP32
+    >>> from mxcast.spec import FP32
     >>> x = Port.of_format("x", Role.NUMBERS, "input", FP32, 2)
     >>> in_beats(Transactions({Role.NUMBERS: np.arange(4)[None]}), [x], 2)[Role.NUMBERS].tolist()
     [[0, 1], [2, 3]]
