@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Literal, Unpack, overload
 
 from .hdl import (
     CONSTRAINTS,
@@ -31,7 +31,7 @@ from .hdl import Nvfp4DecoderFields as Nvfp4DecodingRules
 from .hdl import Nvfp4HardwareFields as Nvfp4Rules
 from .hdl.emission.designs import design_of
 from .spec import Hadamard, Nvfp4Decode, Nvfp4Encode
-from .spec.catalogue import known_name
+from .spec.catalogue import constructed, known_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,7 +108,7 @@ def verilate(
 ) -> VerilatedHadamard: ...
 
 
-def verilate(format: Any, profile: str | None = None, *, op: str = "encode", **rules: Any) -> AnyVerilated:
+def verilate(format: AnyFormat, profile: str | None = None, *, op: str = "encode", **rules: object) -> AnyVerilated:
     """The emitted Verilog as a NumPy function, compiled by Verilator, with the arguments and results of `quantize`,
     `dequantize`, or `cast` and `uncast`.
 
@@ -144,11 +144,11 @@ def verilate(format: Any, profile: str | None = None, *, op: str = "encode", **r
     return verilate_configuration(_configured(op, format, profile, rules))
 
 
-def _configured(op: str, format: Any, profile: str | None, rules: Mapping[str, Any]) -> HardwareConfig:
+def _configured(op: str, format: AnyFormat, profile: str | None, rules: Mapping[str, object]) -> HardwareConfig:
     """The hardware configuration, with the registers that the constraints ask for."""
     given = dict(rules)
     asked = {name: given.pop(name) for name in CONSTRAINTS if name in given}
-    config = configuration(op, format, profile, **given)
+    config = constructed(configuration, {"op": op, "format": format, "profile": profile, **given})
     if not asked:
         return config
     from .synth import constrained

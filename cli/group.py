@@ -86,10 +86,10 @@ class _Verb(typer.core.TyperCommand):
         return super().parse_args(ctx, args)
 
 
-class _Verbs(Mapping[str, Any]):
+class _Verbs(Mapping[str, object]):
     """The commands of the verbs by name."""
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> object:
         if name not in VERBS:
             raise KeyError(name)
         return _loaded(name)
@@ -102,7 +102,7 @@ class _Verbs(Mapping[str, Any]):
 
 
 @cache
-def _loaded(verb: str) -> Any:
+def _loaded(verb: str) -> object:
     module, _, name = VERBS[verb].partition(".")
     app = typer.Typer(add_completion=False, context_settings=SETTINGS)
     function = getattr(import_module(f".verbs.{module}", __package__), name)
@@ -138,12 +138,12 @@ def _flat(verb: Callable[..., None]) -> Callable[..., None]:
         ]
 
     @wraps(verb)
-    def call(**given: Any) -> None:
+    def call(**given: object) -> None:
         for name, group in groups.items():
             given[name] = group(**{field.name: given.pop(field.name) for field in dataclasses.fields(group)})
         verb(**given)
 
-    call.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
+    vars(call)["__signature__"] = inspect.Signature(flat)
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}
     return call
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from ..models.fast.cast import cast_patterns, pattern_values
 from ..models.fast.decode import decode_blocks
 from ..models.fast.nvfp4_encode import quantize_nvfp4
 from ..spec import BF16, FP32, Cast, Decode, Encode, FloatFormat, Nvfp4Encode, Operation, casting, numerics
+from ..spec.catalogue import constructed
 from .tensors import Tensor
 
 CHUNK = 1 << 18
@@ -130,7 +131,7 @@ def _sums(rules: Operation, tensor: Tensor) -> Sums:
         sources("spec", "models"),
         Path(__file__).read_bytes(),
     ]
-    return Sums(**cast("dict[str, Any]", kept_result("losses", key, compute)))
+    return constructed(Sums, cast("dict[str, object]", kept_result("losses", key, compute)))
 
 
 def _nearest(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:

@@ -104,7 +104,7 @@ Grid = Mapping[str, tuple]
 class LeftOut:
     """A combination that cannot be built, and why."""
 
-    fields: dict[str, Any]
+    fields: dict[str, object]
     reason: str
 
 

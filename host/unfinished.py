@@ -28,7 +28,7 @@ DIGEST = 16
 class Journal:
     """The complete parts of a file by name, each with a note."""
 
-    def __init__(self, data: BinaryIO, lines: BinaryIO, waiting: list[bytes], whole: dict[str, Any]) -> None:
+    def __init__(self, data: BinaryIO, lines: BinaryIO, waiting: list[bytes], whole: dict[str, object]) -> None:
         self.whole = whole
         """The parts that an earlier command completed, with their notes."""
         self._data, self._lines, self._waiting = data, lines, waiting

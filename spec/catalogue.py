@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import Self, TypeVar
@@ -31,7 +31,7 @@ class Rule(StrEnum):
         return {}
 
     @classmethod
-    def named(cls, kind: str, name: str) -> Self:
+    def named(cls, kind: str, name: object) -> Self:
         """The member of this name (`known_name`). A former name gives a warning. ``kind`` names the rule in errors."""
         if type(name) is cls:
             return name
@@ -83,6 +83,11 @@ def entry(document: object, key: str, kind: type[Value]) -> Value:
     if not isinstance(value, kind):
         raise ValueError(f"{key} must be {KINDS[kind]}, not {excerpt(value)}")
     return value
+
+
+def constructed(kind: Callable[..., Value], fields: Mapping[str, object]) -> Value:
+    """A value from named fields of a file or a user. The constructor ``kind`` checks them."""
+    return kind(**fields)
 
 
 def known_name(kind: str, name: object, known: Iterable[str]) -> str:

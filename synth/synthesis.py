@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Unpack, cast
 
 from ..hdl import AnyBuildFields, AnyFields, AnyFormat, HardwareConfig, configuration, verilog
 from ..hdl.emission.modules import body
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
 from ..host.processes import workers
-from ..spec.catalogue import known_name
+from ..spec.catalogue import constructed, known_name
 from .liberty import asic_cells
 from .netlist import Cost, cost, delay_ps
 from .targets import LIBRARY, OPENED, TARGETS, Target
@@ -206,4 +206,4 @@ def cost_of(text: str, top: str, target: Target) -> Cost:
         return found.to_dict()
 
     kept = kept_result("synth", [text, top, target.identity, yosys_version()], compute)
-    return Cost(**cast("dict[str, Any]", kept))
+    return constructed(Cost, cast("dict[str, object]", kept))

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from safetensors.numpy import load_file
@@ -24,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "records" / "nvfp4_accuracy.json"
 SEED, TOKENS, CHANNELS, OUTLIERS, LARGER = 1, 4096, 1024, 8, 64
 
-ENCODERS: dict[str, tuple[str, dict[str, Any]]] = {
+ENCODERS: dict[str, tuple[str, dict[str, object]]] = {
     "te": ("nvfp4_te", {}),
     "paper": ("nvfp4_paper", {}),
     "ao": ("nvfp4_ao", {}),
@@ -60,7 +59,7 @@ def figures(found: Loss) -> dict[str, float]:
     return {"sqnr_db": round(found.sqnr_db, 3), "max_relative_error": round(found.max_relative_error, 3)}
 
 
-def encoded(arrays: list[np.ndarray], profile: str, fields: dict[str, Any]) -> dict[str, float]:
+def encoded(arrays: list[np.ndarray], profile: str, fields: dict[str, object]) -> dict[str, float]:
     each = [Tensor(name=str(number), values=array, source="") for number, array in enumerate(arrays)]
     total, _ = loss(nvfp4_encoding("nvfp4", profile, source="bf16", **fields), each)
     return figures(total)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -95,10 +95,10 @@ class ProfileOptions:
     profile: Profile = None
     set: Set = None
 
-    def name_and_fields(self) -> tuple[str | None, dict[str, Any]]:
+    def name_and_fields(self) -> tuple[str | None, dict[str, object]]:
         """The name of the profile, if one is given, and the fields that replace its own. The operation checks them."""
         name, replaced = (None, {}) if self.profile is None else profile_and_fields(self.profile)
-        return name, replaced | assigned(self.set or ())
+        return name, {**replaced, **assigned(self.set or ())}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,13 +32,12 @@ from ...spec import (
     Nvfp4Encode,
     block_format,
     is_nvfp4,
-    nvfp4_encoding,
 )
 from ...spec.catalogue import known_name, unknown_name
 from ...spec.identifiers import LONGEST
 from ...spec.operations.ptx import FORMATS as PTX_FORMATS
 from ...spec.operations.ptx import is_instruction
-from ...spec.profiles.resolve import formats_of
+from ...spec.profiles.resolve import formats_of, under
 from ..output.output import Output
 from .assignments import assigned, profile_and_fields
 from .common import OPERATIONS, HardwareOptions, ProfileOptions, RuleOptions
@@ -222,4 +221,4 @@ def nvfp4_rules(format: str, given: ProfileOptions, config: Path | None = None) 
         if key not in NVFP4_KEYS:
             raise ValueError(unknown_name("field", key, NVFP4_KEYS))
     name = next(iter(NVFP4_ENCODERS)) if profile is None else profile
-    return nvfp4_encoding(format, name, **fields), name
+    return under(Nvfp4Encode, format, name, fields), name

@@ -32,7 +32,7 @@ class Settings:
     format: str | None = None
     profile: str | None = None
     name: str | None = None
-    fields: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, object] = field(default_factory=dict)
 
 
 def read_settings(path: Path) -> Settings:
@@ -43,7 +43,7 @@ def read_settings(path: Path) -> Settings:
     document = read_toml(path)
     names = [f.name for f in dataclasses.fields(Settings) if f.name != "fields"]
     chosen: dict[str, Any] = {}
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     for key, value in document.items():
         if key in TABLES:
             fields |= _table(path, key, value)
@@ -88,5 +88,5 @@ def _names(value: object) -> object:
     )
 
 
-def _formats(names: str) -> list[BlockFormat]:
-    return [block_format(name.strip()) for name in names.split(",")]
+def _formats(names: object) -> list[BlockFormat]:
+    return [block_format(name.strip()) for name in str(names).split(",")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -200,7 +201,7 @@ def _show_rules(check: Check, output: Output) -> None:
     normal = check.divergence
     assert normal is not None  # there is something near
     for role in normal.differing:
-        best = min(check.rules, key=lambda one, role=role: one.words[role])  # type: ignore[misc]
+        _, best = min(((one.words[role], one) for one in check.rules), key=itemgetter(0))
         if 2 * best.words[role] < _words(role, normal):
             output.say(
                 f"its {WORDS[role]} are nearest to {' = '.join(best.names)}: "

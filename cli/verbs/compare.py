@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ...hdl import CastConfig, ConverterConfig, DecoderConfig
+from ...hdl import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig
 from ...spec import (
     NVFP4_DECODERS,
     NVFP4_ENCODERS,
@@ -37,7 +37,10 @@ from ..options.request import ALL, every_format
 from ..output.output import Output
 
 if TYPE_CHECKING:
-    from ...compare.certificate import ElementCertificate
+    from ...compare.cast import CastResult
+    from ...compare.certificate import ElementCertificate, ElementFinding
+    from ...compare.decode import DecodedPair
+    from ...compare.nvfp4_decode import Nvfp4DecodeFinding
 
 SIDE = "A profile, with fields replaced after a colon: ocp:scale_rule=ceil,specials=te."
 
@@ -48,7 +51,7 @@ class Side:
 
     text: str
     profile: str
-    fields: dict[str, Any]  # of a user: checked where they are used
+    fields: dict[str, object]  # of a user: checked where they are used
 
     def explain(self, block: str, what: str) -> str:
         """The command that explains a counterexample; ``what`` are the options that select it."""
@@ -60,7 +63,7 @@ class Side:
 class Found:
     """The result of one comparison, for JSON and for people."""
 
-    document: Mapping[str, Any]
+    document: Mapping[str, object]
     inputs: str
     """The inputs that were compared."""
     differing: int | None = None
@@ -134,7 +137,7 @@ def compare(
 
 def _side(text: str, both: dict[str, str | int]) -> Side:
     profile, replaced = profile_and_fields(text)
-    return Side(text, profile, both | replaced)
+    return Side(text, profile, {**both, **replaced})
 
 
 def _common(op: str, sides: list[Side]) -> list[str]:
@@ -218,7 +221,7 @@ def _by_cause(
     found: ElementCertificate,
     inputs: str,
     causes: Mapping[str, str],
-    shown: Callable[[Any], tuple[dict[str, str], Sequence[str]]],
+    shown: Callable[..., tuple[dict[str, str], Sequence[str]]],
 ) -> Found:
     """Differences by cause; ``shown`` gives the cells and the commands of a finding."""
     digits = -(-found.a.formats["destination"].bits // 4)
@@ -237,7 +240,7 @@ def _decoders(name: str, a: Decode, b: Decode, sides: list[Side], cached: Cached
     from ...compare import compare_decoders
     from ...compare.decode import CAUSES
 
-    def shown(finding: Any) -> tuple[dict[str, str], Sequence[str]]:
+    def shown(finding: ElementFinding[DecodedPair]) -> tuple[dict[str, str], Sequence[str]]:
         byte, code = f"0x{finding.first.byte:02X}", f"0x{finding.first.code:02X}"
         commands = [side.explain(name, f"--op decode --scale {byte} --codes {code}") for side in sides]
         return {"byte": byte, "code": code}, commands
@@ -250,7 +253,7 @@ def _nvfp4_decoders(name: str, a: Nvfp4Decode, b: Nvfp4Decode, sides: list[Side]
     from ...compare import compare_nvfp4_decoders
     from ...compare.decode import CAUSES
 
-    def shown(finding: Any) -> tuple[dict[str, str], Sequence[str]]:
+    def shown(finding: Nvfp4DecodeFinding) -> tuple[dict[str, str], Sequence[str]]:
         byte, code = f"0x{finding.first.byte:02X}", f"0x{finding.first.code:X}"
         commands = []
         for side, rules, scale in zip(sides, (a, b), finding.tensor_scales):
@@ -269,7 +272,7 @@ def _casts(name: str, a: Cast, b: Cast, sides: list[Side], cached: Cached) -> Fo
 
     what, option = ("codes", "--codes") if a.is_back else ("patterns", "--values")
 
-    def shown(finding: Any) -> tuple[dict[str, str], Sequence[str]]:
+    def shown(finding: ElementFinding[CastResult]) -> tuple[dict[str, str], Sequence[str]]:
         pattern = f"0x{finding.first.pattern:0{-(-a.source.bits // 4)}X}"
         return {"first": pattern}, [side.explain(name, f"--op cast {option} {pattern}") for side in sides]
 
@@ -279,7 +282,7 @@ def _casts(name: str, a: Cast, b: Cast, sides: list[Side], cached: Cached) -> Fo
 NVFP4 = {Encode.name: (Nvfp4Encode.name, NVFP4_ENCODERS), Decode.name: (Nvfp4Decode.name, NVFP4_DECODERS)}
 """The operation on NVFP4 in place of an operation on MX formats, and its profiles."""
 
-COMPARED: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None, Callable[..., Found]]] = {
+COMPARED: dict[str, tuple[Callable[..., object], Callable[..., HardwareConfig] | None, Callable[..., Found]]] = {
     Encode.name: (numerics, ConverterConfig, _encoders),
     Decode.name: (decoding, DecoderConfig, _decoders),
     Cast.name: (casting, CastConfig, _casts),

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from ...hdl import CastConfig, ConverterConfig
-from ...spec import FP32, Cast, Decode, Nvfp4Encode, is_nvfp4, nvfp4_decoding, profile_of
+from ...spec import FP32, Cast, Decode, Nvfp4Decode, Nvfp4Encode, is_nvfp4, profile_of
+from ...spec.profiles.resolve import under
 from ..options.common import RuleOptions
 from ..options.request import nvfp4_rules, request
 from ..options.values import read_byte, read_codes, read_constants, read_number, read_numbers, read_random, read_values
@@ -180,7 +181,7 @@ def _nvfp4_decoder(
     from ..steps.nvfp4_decode import show
 
     name, fields = given.name_and_fields()
-    rules = nvfp4_decoding(format, name, **fields)
+    rules = under(Nvfp4Decode, format, name, fields)
     if scale is None or codes is None:
         raise ValueError(
             f"--scale or --codes is missing: mxcast explain {format} --op decode --scale 0x38 --tensor-scale 10 "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...spec.catalogue import unknown_name
+from ...spec.catalogue import constructed, unknown_name
 from ...spec.profiles.resolve import operation_of
 from ..errors import ExitCode
 from ..options.common import Blocks, FormatOption, Op, ProfileOptions, Seed
@@ -99,7 +99,7 @@ def identify(
         from ...conformance.subject.locate import located
 
         name, fields = given.name_and_fields()
-        rules = operation_of(op, format, name, **fields)
+        rules = constructed(operation_of, {"op": op, "format": format, "profile": name, **fields})
         with output.steps(f"identifying {subject}") as progress, stdout_as_stderr():
             function = located(subject, rules)
             found = identified(
@@ -139,7 +139,7 @@ def _of_files(
         paired = pairs(numbers, quantized, stored_as, format)
         return identify_pairs(
             paired,
-            rules_of(paired, name, **fields),
+            constructed(rules_of, {"paired": paired, "profile": name, **fields}),
             expected=given.profile is not None,
             nan_codes_free=nan_codes_free,
             name=quantized.name,

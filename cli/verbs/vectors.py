@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...host.errors import ToolMissing
+from ...spec.catalogue import constructed
 from ...spec.profiles.resolve import operation_of
 from ..errors import ExitCode
 from ..options.common import Format, Op, ProfileOptions, Seed
@@ -57,7 +58,7 @@ def vectors(
     if format is None:
         raise ValueError("a format is missing: mxcast vectors e4m3")
     name, fields = given.name_and_fields()
-    rules = operation_of(op, format, name, **fields)
+    rules = constructed(operation_of, {"op": op, "format": format, "profile": name, **fields})
     output.document(_made(rules, _weights(tensors), out, full, seed, output))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def function(rules: Operation) -> Callable:
     return encode
 
 
-def _plain(torch: Any, tensor: Any) -> np.ndarray:
+def _plain(torch: ModuleType, tensor: Any) -> np.ndarray:
     """A NumPy array; types of one byte as their patterns."""
     one = tensor.detach()
     return (one.view(torch.uint8) if one.element_size() == 1 else one).numpy()

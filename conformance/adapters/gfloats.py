@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def function(rules: Operation) -> Callable:
     return encode if isinstance(rules, Encode) else decode
 
 
-def _cast(gfloat: Any, formats: Any, rules: Cast) -> Callable:
+def _cast(gfloat: ModuleType, formats: ModuleType, rules: Cast) -> Callable:
     """`encode_float` of `round_float` to nearest, ties to even, saturating, one number at a time: its functions for
     arrays have no NaN of E8M0.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -34,11 +35,11 @@ def function(rules: Operation) -> Callable:
     return encode
 
 
-def _decoder(torch: Any, library: Any, rules: Decode) -> Callable:
+def _decoder(torch: ModuleType, library: Callable, rules: Decode) -> Callable:
     to = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[rules.destination.name]
     is_packed = rules.block.element.bits == 4
 
-    def decode(scales: np.ndarray, codes: np.ndarray) -> Any:
+    def decode(scales: np.ndarray, codes: np.ndarray) -> object:
         given = torch.from_numpy(codes[:, ::2] | codes[:, 1::2] << 4 if is_packed else codes)
         data = given if is_packed else given.view(torch.float8_e4m3fn)
         made = library(torch.Size(codes.shape), to, data)
@@ -47,7 +48,7 @@ def _decoder(torch: Any, library: Any, rules: Decode) -> Callable:
     return decode
 
 
-def _nvfp4(torch: Any, library: Any) -> Callable:
+def _nvfp4(torch: ModuleType, library: Any) -> Callable:
     def encode(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         made, scales, _ = library.quantize(torch.from_numpy(x), x.shape[1])
         return scales.view(torch.uint8).numpy(), made._quantized_data.numpy()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ def function(rules: Operation) -> Callable:
         to = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[rules.destination.name]
         return lambda codes: torch.from_numpy(codes).view(dtype).to(to)
 
-    def cast(x: np.ndarray) -> Any:
+    def cast(x: np.ndarray) -> object:
         return torch.from_numpy(x).to(dtype)
 
     return cast

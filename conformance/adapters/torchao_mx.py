@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 
 from ...spec import BlockOperation, Decode, Operation
 
 
-def _element(rules: Operation) -> Any:
+def _element(rules: Operation) -> object:
     torch = import_module("torch")
     assert isinstance(rules, BlockOperation)
     names = {"e5m2": "float8_e5m2", "e4m3": "float8_e4m3fn", "e2m1": "float4_e2m1fn_x2"}
@@ -48,7 +47,7 @@ def _decoder(rules: Decode) -> Callable:
     element = _element(rules)
     to = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[rules.destination.name]
 
-    def decode(scales: np.ndarray, codes: np.ndarray) -> Any:
+    def decode(scales: np.ndarray, codes: np.ndarray) -> object:
         if rules.block.element.bits == 4:
             codes = codes[:, ::2] | codes[:, 1::2] << 4
         given = torch.from_numpy(codes).view(element) if rules.block.element.bits == 8 else torch.from_numpy(codes)

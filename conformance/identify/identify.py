@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from ...spec.catalogue import constructed
 from ..subject.subject import Function, Subject
 from .candidates import Candidate, Rules, ranked, to_nearest
 from .outcome import NEAREST, Identification, Verdict, is_departure, named
@@ -68,7 +68,11 @@ def identify(
     hard, normal = trial.converted(rules)
     say("trying rules")
     order = sorted(ranked(trial.candidates, trial.converted, trial.judge), key=_distance)
-    known: dict[str, Any] = {"rules": rules, "blocks": len(hard.given) + len(normal.given), "normal": len(normal.given)}
+    known: dict[str, object] = {
+        "rules": rules,
+        "blocks": len(hard.given) + len(normal.given),
+        "normal": len(normal.given),
+    }
     matches = [one for one in order if not one.blocks]
     if matches:
         say("telling rules apart")
@@ -78,7 +82,7 @@ def identify(
             known |= {"pair": pair, "matches": tuple(matches), "remarks": trial.remarks}
             sentence = f"{name} fits {pair[0]} and {pair[1]}, and no block that was tried tells them apart"
             if not expected or fits_asked:
-                return Identification(verdict=Verdict.UNKNOWN, sentence=sentence, **known)
+                return constructed(Identification, known | {"verdict": Verdict.UNKNOWN, "sentence": sentence})
     known |= {"matches": tuple(matches), "nearest": tuple(one for one in order if one not in matches)[:NEAREST]}
     if matches:
         known |= {"verdict": Verdict.FOLLOWS, "sentence": f"{name} follows {named(matches)}"}
@@ -86,24 +90,25 @@ def identify(
             known |= {"verdict": Verdict.DIFFERS, "sentence": f"{name} fits {pair[0]} and {pair[1]}"}
         known |= {"remarks": trial.remarks}
         if not expected or any(one.numerics == rules for one in matches):
-            return Identification(**known)
+            return constructed(Identification, known)
     say("looking for the smallest block")
     asked = next((one for one in trial.candidates if one.numerics == rules), order[0])
     base = trial.counted(asked if expected else compared_with(trial, order))
-    departures, known["remarks"] = departures_from(trial, base)
+    departures, remarks = departures_from(trial, base)
     known |= {"departures": departures, "causes": {one.text: one.blocks for one in departures}}
     if departures:
         known |= {"witness": departures[0].witness, "witness_block": departures[0].block}
     if samples:
         say("calling it again and again")
-        known["remarks"] += (trial.distribution(name, samples, expected).sentence,)
+        remarks += (trial.distribution(name, samples, expected).sentence,)
+    known |= {"remarks": remarks}
     if matches:
-        known["sentence"] += f", not {' = '.join(base.names)}"
-        return Identification(**known)
+        sentence = f"{known['sentence']}, not {' = '.join(base.names)}"
+        return constructed(Identification, known | {"sentence": sentence})
     rate = f"{base.normal:,} of {len(normal.given):,} blocks of N(0,1)"
     nearest = "it was compared with" if expected else "the nearest are"
     sentence = f"{name} follows no known rules; {nearest} {' = '.join(base.names)}, from which {rate} differ"
-    return Identification(verdict=Verdict.DIFFERS, sentence=sentence, **known)
+    return constructed(Identification, known | {"verdict": Verdict.DIFFERS, "sentence": sentence})
 
 
 def _distance(one: Candidate) -> tuple[int, int, bool, int]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ...sim.operations import drawn, of
 from ...sim.transactions import Transactions
 from ...spec import Encode, Nvfp4Encode, Role
+from ...spec.catalogue import constructed
 from .. import tensors
 from ..subject.subject import Function, SubjectError
 from .candidates import Candidate, Converted, Judged, Rules, candidates, inputs_of_software, judged
@@ -123,18 +123,20 @@ class Trial:
         """The outcome for a converter that converts nothing, or whose results depend on more than the block."""
         normal = self.normal
         text = character(self.rules, normal)
-        known: dict[str, Any] = {"rules": self.rules, "blocks": len(normal.given), "normal": len(normal.given)}
+        known: dict[str, object] = {"rules": self.rules, "blocks": len(normal.given), "normal": len(normal.given)}
         if text is not None:
-            return Identification(verdict=Verdict.DIFFERS, sentence=f"{name} {text}", **known)
+            return constructed(Identification, known | {"verdict": Verdict.DIFFERS, "sentence": f"{name} {text}"})
         if is_random(self.convert, normal):
             if samples:
                 say("calling it again and again")
                 return self.distribution(name, samples, expected)
             sentence = f"{name} is random: the same blocks gave other results. {HOW_RANDOM}"
-            return Identification(verdict=Verdict.UNKNOWN, sentence=sentence, **known)
+            return constructed(Identification, known | {"verdict": Verdict.UNKNOWN, "sentence": sentence})
         if not self.is_of_tensors and depends_on_others(self.convert, normal):
             sentence = f"{name} depends on the batch: blocks alone gave other results than among others"
-            return Identification(verdict=Verdict.DIFFERS, sentence=sentence, remarks=self._straddles(), **known)
+            return constructed(
+                Identification, known | {"verdict": Verdict.DIFFERS, "sentence": sentence, "remarks": self._straddles()}
+            )
         return None
 
     @cached_property

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ...sim.operations import golden
 from ...spec import Encode, Nvfp4Encode, Role
+from ...spec.catalogue import constructed
 from .. import tensors
 from ..identify.candidates import Candidate
 from ..identify.outcome import NEAREST, Identification, Verdict, is_departure, named
@@ -69,37 +70,37 @@ def identify_pairs(
     files = Files(paired, rules, nan_codes_free)
     say("trying rules on some blocks")
     order = files.ranked()
-    known: dict[str, Any] = {"rules": rules, "blocks": files.count}
-    known["nearest"] = tuple(one.candidate for one in order)[:NEAREST]
+    nearest = tuple(one.candidate for one in order)[:NEAREST]
+    known: dict[str, object] = {"rules": rules, "blocks": files.count, "nearest": nearest}
     matches = [one.candidate for one in order if not one.candidate.blocks and not files.wrong_scales(one)]
     matches = [one for one in matches if not is_departure(one)] or matches
     if matches:
         say("telling rules apart")
         pair, equal, block = _not_told_apart(matches)
         known |= {"matches": tuple(matches), "tensors": {one.name: (one.count, 0) for one in paired}}
-        known["nearest"] = tuple(one for one in known["nearest"] if one not in matches)
+        known["nearest"] = tuple(one for one in nearest if one not in matches)
         fits_asked = any(one.numerics == rules for one in matches)
         if pair and (not expected or fits_asked):
             others = [one.names[0] for one in matches if one.names[0] not in pair]
             also = f" (and {', '.join(others[:NAMED])})" if others else ""
             sentence = f"{name} fits {pair[0]} and {pair[1]}{also}, and no block of the files tells these two apart"
             known |= {"pair": pair, "remarks": (block,) if block else ()}
-            return OfPairs(verdict=Verdict.UNKNOWN, sentence=sentence, **known)
+            return constructed(OfPairs, known | {"verdict": Verdict.UNKNOWN, "sentence": sentence})
         known |= {"matches": tuple(equal), "verdict": Verdict.FOLLOWS, "sentence": f"{name} follows {named(equal)}"}
         if pair:
             known |= {"verdict": Verdict.DIFFERS, "sentence": f"{name} fits {pair[0]} and {pair[1]}"}
         if not expected or fits_asked:
-            return OfPairs(**known)
+            return constructed(OfPairs, known)
     say("looking for the simplest block")
     base = order[0]
     if expected:
         base = files.counted([Tried(candidate=one) for one in files.candidates() if one.numerics == rules])[0]
     known |= vars(departures(files, base))
     if matches:
-        known["sentence"] += f", not {' = '.join(base.candidate.names)}"
-        return OfPairs(**known)
+        sentence = f"{known['sentence']}, not {' = '.join(base.candidate.names)}"
+        return constructed(OfPairs, known | {"sentence": sentence})
     sentence = f"{name} {files.character() or _departure(files, base, expected)}"
-    return OfPairs(verdict=Verdict.DIFFERS, sentence=sentence, **known)
+    return constructed(OfPairs, known | {"verdict": Verdict.DIFFERS, "sentence": sentence})
 
 
 def _departure(files: Files, base: Tried, expected: bool) -> str:

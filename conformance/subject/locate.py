@@ -7,7 +7,6 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
 
 from ...spec import Operation
 from ...spec.catalogue import unknown_name
@@ -33,7 +32,7 @@ def located(text: str, rules: Operation) -> Callable:
         raise ValueError(f"a function is MODULE:NAME, FILE.py:NAME or LIBRARY.so:NAME, not {text!r}")
     if Path(place).suffix in SUFFIXES:
         return native(Path(place), name, rules)
-    found: Any = _module(place)
+    found: object = _module(place)
     for part in name.split("."):
         try:
             found = getattr(found, part)

@@ -21,7 +21,7 @@ import numpy as np
 from ...hdl.config.command import command_line
 from ...host.files import claimed, parsed_json, regular, sha256, write_whole
 from ...sim.transactions import Transactions, packed, word
-from ...spec import Port, operation_of
+from ...spec import Operation, Port, operation_of
 from ...spec.profiles.resolve import profile_of
 from ..identify.expected.exact_results import exact_results
 from .vectors import Category, VectorSet, distinct, least_distinct
@@ -119,7 +119,7 @@ def _mem(port: Port, words: np.ndarray) -> str:
 class Checked:
     """The outcome of `check`."""
 
-    manifest: Mapping[str, Any]
+    manifest: Mapping[str, object]
     faults: Sequence[str]
     """Faults, in sentences; empty if the set is sound."""
 
@@ -169,7 +169,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _faults(
-    folder: Path, manifest: dict[str, Any], rules: Any, table: dict[str, np.ndarray], arrays: dict[str, np.ndarray]
+    folder: Path,
+    manifest: dict[str, Any],
+    rules: Operation,
+    table: dict[str, np.ndarray],
+    arrays: dict[str, np.ndarray],
 ) -> list[str]:
     ports = [port for port in rules.ports if port.name in table]
     found: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypedDict
+from typing import ClassVar, Self, TypedDict
 
 from ...spec import (
     FP32,
@@ -21,7 +21,7 @@ from ...spec import (
     Specials,
     Subnormals,
 )
-from ...spec.catalogue import excerpt, known_name, unknown_name
+from ...spec.catalogue import constructed, excerpt, known_name, unknown_name
 from ..decode.factor import EXPONENTS
 from ..encode.threshold import OFFSETS
 
@@ -168,12 +168,12 @@ class Architecture:
         object.__setattr__(self, "registered_after", tuple(names))
 
     @classmethod
-    def from_dict(cls, choices: Mapping[str, Any]) -> Self:
+    def from_dict(cls, choices: Mapping[str, object]) -> Self:
         """The choices that `to_dict` wrote. Raises ValueError and TypeError for anything else."""
         known = [field.name for field in dataclasses.fields(cls)]
         if unknown := [name for name in choices if name not in known]:
             raise ValueError(unknown_name("field of microarchitecture", unknown[0], known))
-        return cls(**choices)
+        return constructed(cls, choices)
 
     def to_dict(self) -> dict[str, object]:
         """The choices by name, without defaults, which files of older versions do not mention."""
@@ -295,7 +295,7 @@ def _decodes_by_tables(modes: tuple[Decode, ...]) -> bool:
     )
 
 
-SUPPORTS: dict[Rule, tuple[Callable[[tuple[Any, ...]], bool], str]] = {
+SUPPORTS: dict[Rule, tuple[Callable[..., bool], str]] = {
     Lane.TABLES: (
         _decodes_by_tables,
         "tables decode elements of one to three fraction bits and two to five exponent bits to FP32 and BF16, without "

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Unpack
 
 from ...spec import BlockFormat, Decode, DecodeFields, NumberFormat, Subnormals, decoding
+from ...spec.catalogue import constructed
 from .architecture import SUPPORTS, DecoderArchitecture, DecoderArchitectureFields, Lane, supports
 from .goals import Goal, decoder_fields_of, optimized_decoder
 from .hardware import Fields, HardwareConfig, TargetFields
@@ -42,7 +43,7 @@ class DecoderConfig(HardwareConfig[Decode]):
 
     @classmethod
     def _architecture(cls, modes: tuple[Decode, ...], goal: Goal, target: str, chosen: Fields) -> DecoderArchitecture:
-        return optimized_decoder(goal, modes[0], target, **chosen)
+        return constructed(optimized_decoder, {"goal": goal, "rules": modes[0], "target": target, **chosen})
 
     @property
     def stages(self) -> tuple[str, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias, Unpack
+from typing import ClassVar, TypeAlias, Unpack
 
 from ...spec import FP16, TF32, BlockFormat, Encode, EncodeFields, NumberFormat, Port, numerics
-from ...spec.catalogue import excerpt
+from ...spec.catalogue import constructed, excerpt
 from .architecture import SUPPORTS, TOGETHER, AmaxKey, Microarchitecture, MicroarchitectureFields, Quantizer, supports
 from .goals import Goal, fields_of, optimized
 from .hardware import Fields, HardwareConfig, TargetFields
@@ -88,12 +88,14 @@ class ConverterConfig(HardwareConfig[Encode]):
             [{"scale_rule": rule} for rule in _several(rules["scale_rule"])] if "scale_rule" in rules else [{}]
         )
         return tuple(
-            numerics(one, profile, **rules | scale_rule) for one in _several(format) for scale_rule in scale_rules
+            constructed(numerics, {"block": one, "profile": profile, **rules, **scale_rule})
+            for one in _several(format)
+            for scale_rule in scale_rules
         )
 
     @classmethod
     def _architecture(cls, modes: tuple[Encode, ...], goal: Goal, target: str, chosen: Fields) -> Microarchitecture:
-        return optimized(goal, modes, target, **chosen)
+        return constructed(optimized, {"goal": goal, "modes": modes, "target": target, **chosen})
 
     @property
     def lanes(self) -> int:
@@ -208,7 +210,7 @@ def converter_config(block: Format, profile: str | None = None, **fields: Unpack
     return ConverterConfig.built(block, profile, fields)
 
 
-def _several(names: object) -> list[Any]:
+def _several(names: object) -> list[object]:
     """The items of a list, or of a text with commas. Anything else is one item."""
     if isinstance(names, str):
         return [name.strip() for name in names.split(",")]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
-from typing import Any, Unpack
+from typing import Unpack
 
 from ...spec import Decode, Encode, Kind, Rule
-from ...spec.catalogue import known_name
+from ...spec.catalogue import constructed, known_name
 from .architecture import (
     CHOICES,
     DECODER_CHOICES,
@@ -98,12 +98,10 @@ def optimized(
     ValueError for an unknown goal or target.
     """
     choices = BEST[known_name("target", target, BEST)].get(Goal.named("optimize", goal), {})
-    best: dict[str, Any] = {
-        name: choice for name, choice in choices.items() if supports(CHOICES[name].named(name, choice), modes)
-    }
+    best = {name: choice for name, choice in choices.items() if supports(CHOICES[name].named(name, choice), modes)}
     if fields.get("amax_key", AmaxKey.REDUCED) == AmaxKey.MAGNITUDE or fields.get("lanes") == 1:
         best.pop("amax", None)
-    return Microarchitecture(**{**best, **fields})
+    return constructed(Microarchitecture, {**best, **fields})
 
 
 def _of_fraction(best: Sequence[Choices], rules: Decode) -> Choices:
@@ -122,8 +120,7 @@ def optimized_decoder(
     asked = fields.get("lane", choices.get("lane", Lane.SHIFT))
     if not supports(Lane.named("lane", asked), (rules,)) or asked != choices.get("lane", Lane.SHIFT):
         choices = {}
-    best: dict[str, Any] = {**choices, **fields}
-    return DecoderArchitecture(**best)
+    return constructed(DecoderArchitecture, {**choices, **fields})
 
 
 def fields_of(
@@ -167,8 +164,11 @@ def decoder_fields_of(
 
     def found() -> Iterator[dict[str, str]]:
         for target, goal, names in product(targets, Goal, several):
-            chosen: Any = {name: str(getattr(architecture, name)) for name in names} | around
-            if optimized_decoder(goal, rules, target, **chosen) == architecture:
+            chosen = {name: str(getattr(architecture, name)) for name in names} | around
+            if (
+                constructed(optimized_decoder, {"goal": goal, "rules": rules, "target": target, **chosen})
+                == architecture
+            ):
                 asked = {"target": target, "optimize": str(goal)}
                 yield {name: value for name, value in asked.items() if value != left_out[name]} | chosen
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import signature
-from typing import Any, ClassVar, Generic, Self, TypeAlias, TypedDict, TypeVar, cast
+from typing import ClassVar, Generic, Self, TypeAlias, TypedDict, TypeVar, cast
 
 from ...spec import (
     BlockFormat,
@@ -22,12 +22,12 @@ from ...spec import (
     short_id,
     stored_ports,
 )
-from ...spec.catalogue import entry, known_name, unknown_name
+from ...spec.catalogue import constructed, entry, known_name, unknown_name
 from ...spec.operations.operation import operation_of
 from .architecture import Architecture
 from .goals import BEST, GENERIC, Goal
 
-Fields: TypeAlias = dict[str, Any]
+Fields: TypeAlias = dict[str, object]
 """Fields of an operation or of an architecture by name. Their classes check the values."""
 
 Op = TypeVar("Op", bound=Operation)
@@ -150,7 +150,7 @@ class HardwareConfig(ABC, Generic[Op]):
     @classmethod
     def _architecture(cls, modes: tuple[Op, ...], goal: Goal, target: str, chosen: Fields) -> Architecture:
         """The best micro-architecture for a goal on a target, with the ``chosen`` fields as they are."""
-        return cls.ARCHITECTURE(**chosen)
+        return constructed(cls.ARCHITECTURE, chosen)
 
     @classmethod
     def from_dict(cls, parts: Mapping[str, object]) -> Self:

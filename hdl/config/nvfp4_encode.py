@@ -20,6 +20,7 @@ from ...spec import (
     Rounding,
     nvfp4_encoding,
 )
+from ...spec.catalogue import constructed
 from ..nvfp4.threshold_row import row_ports
 from .architecture import LayoutFields, Nvfp4Architecture, Nvfp4Form
 from .goals import Goal
@@ -87,7 +88,7 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
     ) -> Nvfp4Architecture:
         form = Nvfp4Form.THRESHOLDS if modes[0].rounding is Rounding.RNE else Nvfp4Form.PRODUCT
         chosen.setdefault("form", form)
-        return Nvfp4Architecture(**chosen)
+        return constructed(Nvfp4Architecture, chosen)
 
     @property
     def operation_ports(self) -> tuple[Port, ...]:

@@ -60,7 +60,7 @@ def design_in(folder: Path) -> Design | None:
         except (FileNotFoundError, NotADirectoryError):
             continue
         try:
-            about: Any = parsed_json(written.decode())
+            about = parsed_json(written.decode())
             name, config_id, sums = about["name"], about["config_id"], about.get("sha256", {})
             known = {file: digest for file, digest in sums.items() if isinstance(digest, str) and _is_inside(file)}
         except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
@@ -90,7 +90,7 @@ def design_of(out: Path | str, name: str) -> HardwareConfig:
     return design.config
 
 
-def described(about: Any) -> HardwareConfig:
+def described(about: Mapping[str, Any]) -> HardwareConfig:
     """The configuration in the JSON of an emitted file, with its profile. Raises ValueError if it describes none."""
     try:
         config = config_of(about)

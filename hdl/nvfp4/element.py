@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -35,7 +33,7 @@ def flags_of(config: Nvfp4Config) -> dict[str, type]:
     return {name: In(1) for name in FLAGS if is_quotient}
 
 
-def with_specials(lane: Any, config: Nvfp4Config, magnitude: Value) -> Value:
+def with_specials(lane: wiring.Component, config: Nvfp4Config, magnitude: Value) -> Value:
     """The code of an element: the magnitude with the sign of the number, or a NaN code."""
     source = config.numerics.source
     fraction, field, sign = lane.x[: source.man_bits], lane.x[source.man_bits : -1], lane.x[-1]

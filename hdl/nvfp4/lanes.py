@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from ...spec import FP32
+from ...spec import FP32, Order
 from ..config.architecture import Nvfp4Form
+from ..config.nvfp4_encode import Nvfp4Config
 from ..emission.modules import instantiated
 from ..encode.operand import lane_name
+from ..primitives.pipeline import Pipeline
 from ..primitives.register import Stage
 from .element import ProductElement
 from .factor import FACTOR_UNITS
@@ -20,7 +21,7 @@ from .random_element import RandomElement
 from .threshold_unit import ThresholdUnit
 from .thresholds import TableUnit, ThresholdElement
 
-FORMS: dict[Nvfp4Form, tuple[Any, Any]] = {
+FORMS: dict[Nvfp4Form, tuple[Mapping[Order, type[wiring.Component]], type[wiring.Component]]] = {
     Nvfp4Form.PRODUCT: (FACTOR_UNITS, ProductElement),
     Nvfp4Form.THRESHOLDS: (dict.fromkeys(FACTOR_UNITS, ThresholdUnit), ThresholdElement),
     Nvfp4Form.TABLE: (dict.fromkeys(FACTOR_UNITS, TableUnit), ThresholdElement),
@@ -36,7 +37,7 @@ def connect_constants(m: Module, part: wiring.Component, now: Stage) -> None:
 
 
 def encoded(
-    m: Module, platform: object, component: Any, now: Stage, also: Mapping[str, Value] = {}
+    m: Module, platform: object, component: Pipeline[Nvfp4Config], now: Stage, also: Mapping[str, Value] = {}
 ) -> tuple[Stage, dict[str, Value]]:
     """The stage of a component with the code of each lane, and these codes. ``also`` are more values of the stage."""
     config = component.config

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
@@ -23,7 +23,7 @@ class Pipeline(wiring.Component, Generic[Config]):
     SIGNALS: ClassVar[frozenset[str]] = frozenset()
     """Names of signals in the module that are not ports. A module of the same name would be hidden."""
 
-    def __new__(cls, *arguments: Any, **fields: Any) -> Self:
+    def __new__(cls, *arguments: object, **fields: object) -> Self:
         self = super().__new__(cls, *arguments, **fields)
         set_elaborated(self)  # until the configuration is accepted
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
@@ -22,11 +22,11 @@ from ...spec import (
     Nvfp4DecodeFields,
     ScaleReading,
     Subnormals,
-    decoding,
     is_nvfp4,
 )
-from ...spec.catalogue import excerpt
+from ...spec.catalogue import constructed, excerpt
 from ...spec.formats.block import TILE
+from ...spec.profiles.resolve import under
 from ..arrays.block_codes import BlockCodes, check_codes
 from ..arrays.block_layout import as_blocks, axis_last
 from ..arrays.codes import code_values, numbers_of
@@ -97,11 +97,10 @@ def dequantize(
     require_subnormals()
     if not isinstance(q, BlockCodes):
         raise TypeError(f"dequantize takes a BlockArray, such as quantize returns, not {excerpt(q)}")
-    given: Any = rules  # the operation refuses unknown fields
     if is_nvfp4(q.block):
         if random is not None:
             raise ValueError(f"{q.block.name} is decoded without random bits")
-        return dequantize_nvfp4(q, profile, jobs=jobs, **given)
+        return constructed(dequantize_nvfp4, {"q": q, "profile": profile, "jobs": jobs, **rules})
     is_tiled = isinstance(q.block, BlockFormat) and q.block.shape == TILE
     if is_tiled:  # the scale of a tile is repeated for each of its rows
         rows = BlockCodes(scales=q.scales, codes=q.codes, block=q.block.untiled(), axis=q.axis, length=q.length)
@@ -112,7 +111,7 @@ def dequantize(
         if profile is not None or rules or random is not None:
             raise ValueError(f"{q.block.name} has the scale format {q.block.scale.name}: rules are for E8M0 scales")
         return _in_shape(_products(as_blocks(q.codes, q.axis, q.block.block_size), _flat(q), q.block), q)
-    return decoded(q, decoding(q.block, profile, **given), partial(decode_blocks, jobs=jobs), random=random)
+    return decoded(q, under(Decode, q.block, profile, rules), partial(decode_blocks, jobs=jobs), random=random)
 
 
 def decoded(q: BlockCodes, rules: Decode, decode: Callable[..., None], *, random: Random = None) -> np.ndarray:

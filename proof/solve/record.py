@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from ...hdl.emission.modules import fingerprint
 from ...host.cache import keep_json, kept_json, sources
@@ -28,8 +27,8 @@ def recorded(verilog: str) -> str:
     """The recorded outcome for the modules of a Verilog file, by their `fingerprint` under the name ``converter``:
     ``proved``, ``refuted``, ``open`` (asked, without an answer) or ``not on record``.
     """
-    found: Any = kept_json(KIND, _name(verilog))
-    return "not on record" if found is None else ANSWERS.get(found["status"], "open")
+    found = kept_json(KIND, _name(verilog))
+    return ANSWERS.get(found["status"], "open") if isinstance(found, dict) else "not on record"
 
 
 KIND = "proved"

@@ -7,12 +7,12 @@ import resource
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from ...host.cache import kept_result, refreshed
 from ...host.errors import ToolError, ToolMissing
 from ...host.processes import TookTooLong, python, run
-from ...spec.catalogue import unknown_name
+from ...spec.catalogue import constructed, unknown_name
 
 SOLVERS = {
     "bitwuzla": (
@@ -100,7 +100,7 @@ def solve(
     try:
         with refreshed(force):
             key = [text, *names, SOLVERS[solver][2], solver_version(solver)]
-            return Answer(**cast("dict[str, Any]", kept_result("proofs", key, compute)))
+            return constructed(Answer, cast("dict[str, object]", kept_result("proofs", key, compute)))
     except NoAnswer as none:
         return none.answer
 

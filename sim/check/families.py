@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import cycle, product
-from typing import Any
 
 from ...spec import (
     BLOCK_SIZES,
@@ -29,8 +28,8 @@ from ..stimuli.corners import LAST_FRACTIONS
 Family = list[Encode]
 
 
-def _numerics(element: str | NumberFormat, source: str, size: int, **rules: Any) -> Encode:
-    return Encode(block=block_format(element)).replace(source=source, block_size=size, **rules)
+def _numerics(element: str | NumberFormat, source: str, size: int, **rules: object) -> Encode:
+    return Encode(block=block_format(element)).replaced(source=source, block_size=size, **rules)
 
 
 def rules() -> Iterator[Family]:

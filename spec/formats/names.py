@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
 
-from ..catalogue import excerpt, known_name, unknown_name
+from ..catalogue import constructed, excerpt, known_name, unknown_name
 from ..operations import ptx
 from .block import BLOCKS, OTHER_BLOCKS, TILED, BlockFormat, block_name
 from .number import (
@@ -40,14 +39,14 @@ WELL_FORMED = re.compile(f"u?e(?:{N})m(?:{N})(?:b(?:{N}))?(?:fnuz)?")
 FIXED_NAME = re.compile(f"(?:mx)?int(?P<bits>{N})")
 
 
-def source_format(name: str | FloatFormat, kind: str = "source") -> FloatFormat:
+def source_format(name: object, kind: str = "source") -> FloatFormat:
     """The format of data with this name. ``kind`` names the argument in the error."""
     if isinstance(name, FloatFormat):
         return name
     return SOURCES[known_name(kind, name, SOURCES)]
 
 
-def scalar_format(name: str | FloatFormat, kind: str, known: Mapping[str, FloatFormat]) -> FloatFormat:
+def scalar_format(name: object, kind: str, known: Mapping[str, FloatFormat]) -> FloatFormat:
     """The known format with this name, or with this name in PTX. ``kind`` names the argument in the error."""
     given = name.name if isinstance(name, FloatFormat) else name
     if isinstance(given, str):
@@ -145,7 +144,7 @@ def _float(exp_bits: int, man_bits: int, specials: str) -> FloatFormat:
     )
 
 
-def block_format(name: str | BlockFormat | NumberFormat) -> BlockFormat:
+def block_format(name: object) -> BlockFormat:
     """The block format of this name (see `element_format`), or of this element under an E8M0 scale.
 
     The suffix ``_2d`` means one scale for each tile of 32 x 32 elements.
@@ -215,8 +214,9 @@ def format_of(fields: Mapping[str, object]) -> NumberFormat:
     """The format that `format_fields` wrote. Raises ValueError or TypeError for other fields."""
     if not isinstance(fields, Mapping):
         raise TypeError(f"a format must have fields by name, not {excerpt(fields)}")
-    given: dict[str, Any] = dict(fields)  # its constructor checks them
-    kind = given.pop("kind", None) or ("float" if "exp_bits" in given else "fixed")  # files of version 0.1 have no kind
+    given = dict(fields)
+    # files of version 0.1 have no kind
+    kind = str(given.pop("kind", None) or ("float" if "exp_bits" in given else "fixed"))
     if given.pop("symmetric", None) is True and isinstance(bits := given.get("bits"), int) and 0 < bits < 64:
         given |= {"lowest": -(1 << bits - 1) + 1, "highest": (1 << bits - 1) - 1}
     if kind not in list(Kind):
@@ -229,8 +229,9 @@ def format_of(fields: Mapping[str, object]) -> NumberFormat:
     if missing := [one.name for one in needed if one.name not in given]:
         raise ValueError(f"{missing[0]} of the {kind} format {excerpt(given['name'])} is missing")
     try:
-        made = KINDS[Kind(kind)](**given)
+        kind_of_format: Callable[..., NumberFormat] = KINDS[Kind(kind)]
+        found = constructed(kind_of_format, given)
     except TypeError as error:
         raise ValueError(str(error)) from None
-    named = _named(made.name)
-    return named if named is not None and named == made else made
+    named = _named(found.name)
+    return named if named is not None and named == found else found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict, Unpack
 
 from ..catalogue import Rule, known_name
 from ..formats.block import BLOCKS, OTHER_BLOCKS, BlockFormat, Convention
@@ -241,38 +241,71 @@ ELEMENTS = {"mxfp8_e5m2": "F8_E5M2", "mxfp8_e4m3": "F8_E4M3"}
 """Dtypes of elements by block format, if files have one for them."""
 
 
+class _Fields(TypedDict, total=False):
+    """Fields that the layouts of a dialect share."""
+
+    axis: int
+    convention: Convention
+    has_block_axis: bool
+    is_transposed: bool
+    omits_one: bool
+    order: ScaleOrder
+    padding: tuple[int, int]
+    place: ScalePlace
+    reads_otherwise: tuple[int, ...]
+    scale_byte: ScaleByte
+    scale_padding: tuple[int, int]
+    tensor_scale_shape: tuple[int, ...]
+    tile_shape: tuple[int, int]
+
+
 def _layouts(
-    dialect: str, source: str, blocks: tuple[str, ...], packing: Packing, names: tuple[str, ...], **fields: Any
+    dialect: str,
+    source: str,
+    blocks: tuple[str, ...],
+    packing: Packing,
+    names: tuple[str, ...],
+    **fields: Unpack[_Fields],
 ) -> Iterator[Layout]:
     """The same layout for several block formats.
 
     ``names`` are ``"NAME DTYPE"`` of the codes and, if they have their own arrays, of the scales and the tensor scale;
     ``{element}`` is the dtype of the elements.
     """
-    roles = ("codes", "scales", "tensor_scale")
     for block in blocks:
-        parts: dict[str, Any] = {
-            role: Part(name=name, dtype=dtype.replace("{element}", ELEMENTS.get(block, "U8")))
-            for role, (name, dtype) in zip(roles, (one.split(" ") for one in names))
-        }
-        yield Layout(dialect=dialect, source=source, block=block, packing=packing, **parts, **fields)
+        codes, *others = (
+            Part(name=name, dtype=dtype.replace("{element}", ELEMENTS.get(block, "U8")))
+            for name, dtype in (one.split(" ") for one in names)
+        )
+        scales, tensor_scale = (*others, None, None)[:2]
+        yield Layout(
+            dialect=dialect,
+            source=source,
+            block=block,
+            packing=packing,
+            codes=codes,
+            scales=scales,
+            tensor_scale=tensor_scale,
+            **fields,
+        )
 
 
 def _dialects() -> Iterator[Layout]:
-    fields: dict[str, Any]
     gpt_oss = "openai/gpt-oss, gpt_oss/torch/weights.py; transformers, integrations/mxfp4.py; 2026-11"
     for dialect, mark in (("gpt_oss", "_"), ("gpt_oss_original", ".")):
         names = f"{{name}}{mark}blocks U8", f"{{name}}{mark}scales U8"
         yield from _layouts(dialect, gpt_oss, FP4, LOW_FIRST, names, has_block_axis=True, reads_otherwise=NAN)
 
-    ggml: dict[str, Any] = {"packing": Packing.HALVES, "place": ScalePlace.BEFORE}
+    ggml, halves, before = "gguf-py 0.19.0, quants.py", Packing.HALVES, ScalePlace.BEFORE
     yield from _layouts(
-        "ggml", "ggml, type 39; gguf-py 0.19.0, quants.py", FP4, names=("{name} U8",), reads_otherwise=NAN, **ggml
+        "ggml", f"ggml, type 39; {ggml}", FP4, halves, ("{name} U8",), place=before, reads_otherwise=NAN
     )
     yield Layout(
         dialect="ggml",
-        source="ggml, type 40; gguf-py 0.19.0, quants.py; llama.cpp, conversion/base.py, 2026-11",
+        source=f"ggml, type 40; {ggml}; llama.cpp, conversion/base.py, 2026-11",
         block="nvfp4",
+        packing=halves,
+        place=before,
         codes=Part(name="{name}", dtype="U8"),
         together=4,
         reads_otherwise=tuple(range(0x7F, 0x100)),
@@ -281,21 +314,15 @@ def _dialects() -> Iterator[Layout]:
         tensor_scale_shape=(1,),
         omits_one=True,
         other_tensor_scales=("{name}.scale",),
-        **ggml,
     )
 
     packed = "{name}_packed U8", "{name}_scale U8"
-    compressed: dict[str, Any] = {
-        "dialect": "compressed_tensors",
-        "source": "compressed-tensors 0.20.0",
-        "reads_otherwise": NAN,
-    }
-    yield from _layouts(blocks=FP4, packing=LOW_FIRST, names=packed, **compressed)
-    yield from _layouts(blocks=("mxfp6_e2m3",), packing=LITTLE_ENDIAN, names=packed, **compressed)
-    yield from _layouts(blocks=E4M3, packing=BYTES, names=("{name} {element}", "{name}_scale U8"), **compressed)
+    compressed = "compressed_tensors", "compressed-tensors 0.20.0"
+    yield from _layouts(*compressed, FP4, LOW_FIRST, packed, reads_otherwise=NAN)
+    yield from _layouts(*compressed, ("mxfp6_e2m3",), LITTLE_ENDIAN, packed, reads_otherwise=NAN)
+    yield from _layouts(*compressed, E4M3, BYTES, ("{name} {element}", "{name}_scale U8"), reads_otherwise=NAN)
     yield from _layouts(
-        "compressed_tensors",
-        "compressed-tensors 0.20.0",
+        *compressed,
         NVFP4,
         LOW_FIRST,
         ("{name}_packed U8", "{name}_scale F8_E4M3", "{name}_global_scale F32"),
@@ -305,8 +332,8 @@ def _dialects() -> Iterator[Layout]:
 
     modelopt = "NVIDIA ModelOpt, qtensor/nvfp4_tensor.py and export/quant_utils.py; 2026-11"
     nvfp4_encoding = "{name} U8", "{name}_scale F8_E4M3", "{name}_scale_2 F32"
-    multiplied: dict[str, Any] = {"convention": Convention.MULTIPLIER}
-    yield from _layouts("modelopt", modelopt, NVFP4, LOW_FIRST, nvfp4_encoding, **multiplied)
+    multiplier = Convention.MULTIPLIER
+    yield from _layouts("modelopt", modelopt, NVFP4, LOW_FIRST, nvfp4_encoding, convention=multiplier)
     yield from _layouts("modelopt", modelopt, E4M3, BYTES, ("{name} {element}", "{name}_scale U8"), reads_otherwise=NAN)
 
     quark, kernels = "amd-quark 0.13; vLLM, quark_ocp_mx.py; 2026-11", "amd-quark 0.13, Pack_mxfp4 and Pack_mxfp6"
@@ -326,27 +353,29 @@ def _dialects() -> Iterator[Layout]:
 
     torchao = "torchao 0.18, prototype/mx_formats and prototype/safetensors"
     for dialect, order in (("torchao", ScaleOrder.LINEAR), ("torchao_swizzled", ScaleOrder.TILES_128X4)):
-        fields = {"order": order, "tile_shape": (32, 16)}
+        tile = 32, 16
         codes, scales = "{module}_{leaf}_qdata {element}", "{module}_{leaf}_scale F8_E8M0"
         for blocks, packing in ((FP4, LOW_FIRST), (FP6, BYTES), (FP8, BYTES)):
-            yield from _layouts(dialect, torchao, blocks, packing, (codes, scales), **fields)
+            yield from _layouts(dialect, torchao, blocks, packing, (codes, scales), order=order, tile_shape=tile)
         three = codes, "{module}_{leaf}_scale F8_E4M3", "{module}_{leaf}_per_tensor_scale F32"
-        yield from _layouts(dialect, torchao, NVFP4, LOW_FIRST, three, **fields, **multiplied)
+        yield from _layouts(
+            dialect, torchao, NVFP4, LOW_FIRST, three, order=order, tile_shape=tile, convention=multiplier
+        )
 
     comfy = "ComfyUI, comfy/float.py; comfy-kitchen 0.2.40, tensor/nvfp4.py and mxfp8.py"
-    tiles: dict[str, Any] = {"order": ScaleOrder.TILES_128X4}
+    tiles = ScaleOrder.TILES_128X4
     yield from _layouts(
-        "comfy", comfy, NVFP4, Packing.HIGH_FIRST, nvfp4_encoding, padding=(16, 16), **tiles, **multiplied
+        "comfy", comfy, NVFP4, Packing.HIGH_FIRST, nvfp4_encoding, padding=(16, 16), order=tiles, convention=multiplier
     )
     single = "{name} {element}", "{name}_scale F8_E8M0"
-    yield from _layouts("comfy", comfy, E4M3, BYTES, single, padding=(32, 32), **tiles)
+    yield from _layouts("comfy", comfy, E4M3, BYTES, single, padding=(32, 32), order=tiles)
 
     mlx = "MLX, ops.cpp; 2026-11"
     words = "{name} U32", "{module}scales U8"
     yield from _layouts("mlx", mlx, FP4, LOW_FIRST, words)
     yield from _layouts("mlx", mlx, E4M3, BYTES, words)
-    amax: dict[str, Any] = {"convention": Convention.AMAX, "omits_one": True}
-    yield from _layouts("mlx", mlx, NVFP4, LOW_FIRST, (*words, "{module}global_scale F32"), **amax)
+    three = *words, "{module}global_scale F32"
+    yield from _layouts("mlx", mlx, NVFP4, LOW_FIRST, three, convention=Convention.AMAX, omits_one=True)
 
     onnx = "ONNX 1.23.2, onnx.proto; the names of the arrays are ours"
     for blocks, packing in ((FP4, LOW_FIRST), (FP6, LITTLE_ENDIAN), (FP8, BYTES)):
@@ -356,8 +385,9 @@ def _dialects() -> Iterator[Layout]:
     for dialect, side, axis in (("te", "rowwise", -1), ("te_columnwise", "columnwise", -2)):
         codes, scales = f"{{name}}_{side}_data U8", f"{{name}}_{side}_scale_inv U8"
         padding = (128, 4) if axis == -1 else (4, 128)
-        fields = {"axis": axis, "reads_otherwise": (0x00, 0xFF)}
-        yield from _layouts(dialect, te, FP8, BYTES, (codes, scales), scale_padding=padding, **fields)
+        yield from _layouts(
+            dialect, te, FP8, BYTES, (codes, scales), axis=axis, scale_padding=padding, reads_otherwise=(0x00, 0xFF)
+        )
         yield from _layouts(
             dialect,
             te,

@@ -8,9 +8,9 @@ from abc import abstractmethod
 from collections.abc import Callable, Container, Mapping
 from functools import cached_property
 from operator import index
-from typing import Any, ClassVar, Self, SupportsIndex
+from typing import ClassVar, Self, SupportsIndex
 
-from ..catalogue import Rule, excerpt, unknown_name
+from ..catalogue import Rule, constructed, excerpt, unknown_name
 from ..formats.block import OTHER_BLOCKS, TILED, BlockFormat
 from ..formats.names import block_format, format_of, source_format
 from ..formats.number import BF16, E8M0, FP16, FP32, FixedFormat, FloatFormat, Kind, Negatives, NumberFormat
@@ -102,7 +102,7 @@ class BlockOperation(Operation):
         return fields | ({"random_bits": self.random_bits} if self.random_bits else {})
 
     @classmethod
-    def of_fields(cls, fields: dict[str, Any], formats: Mapping[str, Any]) -> Self:
+    def of_fields(cls, fields: dict[str, object], formats: Mapping[str, Mapping[str, object]]) -> Self:
         if "block" not in fields:
             raise ValueError("numerics must have a block")
         block = _block_of(fields.pop("block"), formats.get("element"))
@@ -113,9 +113,9 @@ class BlockOperation(Operation):
     @classmethod
     def of_block(cls, block: str | BlockFormat) -> Self:
         """The operation with the default rules."""
-        return cls(block=block)  # type: ignore[call-arg]  # a dataclass with defaults
+        return constructed(cls, {"block": block})
 
-    def replaced(self, block: str | BlockFormat | NumberFormat | None = None, **fields: Any) -> Self:
+    def replaced(self, block: object = None, **fields: object) -> Self:
         """A copy with this block format and these fields. Raises ValueError for an unknown field.
 
         `replace` of an operation is the same with types.
@@ -146,7 +146,7 @@ class BlockOperation(Operation):
         return number
 
 
-def _block_of(name: str, element: Mapping[str, Any] | None) -> BlockFormat:
+def _block_of(name: object, element: Mapping[str, object] | None) -> BlockFormat:
     """The block format of this name, with an element whose name need not define it."""
     if element is None or str(name) in OTHER_BLOCKS:
         return block_format(name)

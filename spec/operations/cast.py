@@ -9,9 +9,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypedDict, Unpack
+from functools import partial
+from typing import ClassVar, TypedDict, Unpack
 
-from ..catalogue import Rule, excerpt, unknown_name
+from ..catalogue import Rule, constructed, excerpt, unknown_name
 from ..formats.names import scalar_format
 from ..formats.number import (
     E2M1,
@@ -244,11 +245,11 @@ class Cast(Operation):
         return without_signed_zero(super().identity())
 
     @classmethod
-    def of_fields(cls, fields: dict[str, Any], formats: Mapping[str, Any]) -> Cast:
+    def of_fields(cls, fields: dict[str, object], formats: Mapping[str, Mapping[str, object]]) -> Cast:
         if "destination" not in fields:
             raise ValueError("a cast must have a destination")
         check_fields(fields)
-        return cls(**fields)
+        return constructed(cls, fields)
 
     def replace(self, **fields: Unpack[CastFields]) -> Cast:
         """A copy with these fields. Raises ValueError for an unknown field.
@@ -260,8 +261,7 @@ class Cast(Operation):
         """
         check_fields({"rounding": self.rounding} | fields)
         own = {} if fields.get("rounding", self.rounding) == self.rounding else {"random_bits": 0}
-        changed: dict[str, Any] = {**own, **fields}
-        return dataclasses.replace(self, **changed)
+        return constructed(partial(dataclasses.replace, self), {**own, **fields})
 
 
 def check_fields(fields: Mapping[str, object]) -> None:

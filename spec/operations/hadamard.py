@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
-from ..catalogue import excerpt
+from ..catalogue import constructed, excerpt
 from ..formats.number import BF16, NumberFormat
 from .operation import Operation
 from .ports import Port, Role
@@ -84,7 +84,7 @@ class Hadamard(Operation):
         return fields if self.size == 16 else fields | {"size": self.size}
 
     @classmethod
-    def of_fields(cls, fields: dict[str, Any], formats: Mapping[str, Any]) -> Hadamard:
+    def of_fields(cls, fields: dict[str, object], formats: Mapping[str, Mapping[str, object]]) -> Hadamard:
         if not set(fields) <= {"signs", "size"}:
             raise ValueError(f"a Hadamard transform has signs and size, not {excerpt(sorted(fields))}")
-        return cls(**fields)
+        return constructed(cls, fields)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from ..catalogue import excerpt
 from ..formats.block import OTHER_BLOCKS, BlockFormat, Convention
@@ -74,7 +74,7 @@ class Nvfp4Operation(BlockOperation):
     def by_name(self) -> dict[str, object]:
         return super().by_name() | {"scale_max": self.scale_max}
 
-    def replaced(self, block: str | BlockFormat | NumberFormat | None = None, **fields: Any) -> Self:
+    def replaced(self, block: object = None, **fields: object) -> Self:
         """As `BlockOperation.replaced`. Another block format resets ``scale_max`` to the default."""
         usual = {} if block is None else {"scale_max": 0}
         return super().replaced(block, **usual | fields)

@@ -6,7 +6,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from ..catalogue import Rule, cut, excerpt, known_name
 from ..formats.names import format_fields, format_of, is_spelt
@@ -66,7 +66,7 @@ class Operation(ABC):
 
     @classmethod
     @abstractmethod
-    def of_fields(cls, fields: dict[str, Any], formats: Mapping[str, Any]) -> Self:
+    def of_fields(cls, fields: dict[str, object], formats: Mapping[str, Mapping[str, object]]) -> Self:
         """The operation with the fields that `by_name` wrote, and the formats in full by their role, if any."""
 
     @classmethod

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, TypeVar, Unpack
+from typing import TypeVar, Unpack
 
-from ..catalogue import known_name
+from ..catalogue import constructed, known_name
 from ..formats.block import BlockFormat
 from ..formats.names import block_format, scalar_format
 from ..formats.number import FloatFormat, NumberFormat
@@ -103,8 +103,8 @@ def casting(format: str | FloatFormat | Cast, profile: str | None = None, **fiel
     if isinstance(format, Cast):
         _require_no_profile(profile)
         return format.replace(**fields)
-    given: dict[str, Any] = {**fields}
-    scalar: str | FloatFormat = format
+    given: dict[str, object] = {**fields}
+    scalar: object = format
     if is_instruction(format):
         if profile not in (None, "ptx"):
             raise ValueError(f"an instruction has the profile ptx, not {profile}")
@@ -119,18 +119,18 @@ def casting(format: str | FloatFormat | Cast, profile: str | None = None, **fiel
     if to not in rules:
         raise ValueError(f"{profile} has no cast to {to}: it has {', '.join(rules)}")
     check_fields(given)
-    return Cast(**{**dict(CASTS[profile].rules), **dict(rules[to]), **given})
+    return constructed(Cast, {**dict(CASTS[profile].rules), **dict(rules[to]), **given})
 
 
-def encoding(block: Any, profile: str | None = None, **fields: Any) -> Encode | Nvfp4Encode:
+def encoding(block: object, profile: str | None = None, **fields: object) -> Encode | Nvfp4Encode:
     """`numerics` or `nvfp4_encoding`, as the block format requires.
 
     >>> encoding("nvfp4").name, encoding("e4m3").name
     ('two_level_encode', 'encode')
     """
     if is_nvfp4(block):
-        return nvfp4_encoding(block, profile, **fields)
-    return numerics(block, profile, **fields)
+        return under(Nvfp4Encode, block, profile, fields)
+    return under(Encode, block, profile, fields)
 
 
 class OperationFields(EncodeFields, DecodeFields, CastFields, Nvfp4Fields, total=False):
@@ -138,7 +138,7 @@ class OperationFields(EncodeFields, DecodeFields, CastFields, Nvfp4Fields, total
 
 
 def operation_of(
-    op: str, format: Any, profile: str | None = None, **fields: Unpack[OperationFields]
+    op: str, format: object, profile: str | None = None, **fields: Unpack[OperationFields]
 ) -> Encode | Nvfp4Encode | Decode | Nvfp4Decode | Cast:
     """The operation ``encode``, ``decode`` or ``cast`` of a format, for NVFP4 the one with a scale of the tensor.
 
@@ -146,34 +146,35 @@ def operation_of(
     ('two_level_decode', 'cast')
     """
     op = known_name("operation", op, ("encode", "decode", "cast"))
-    given: dict[str, Any] = {**fields}  # the constructor checks which fields exist
     if op == "encode":
-        return encoding(format, profile, **given)
+        return encoding(format, profile, **fields)
     if op == "cast":
-        return casting(format, profile, **given)
+        return constructed(casting, {"format": format, "profile": profile, **fields})
     if is_nvfp4(format):
-        return nvfp4_decoding(format, profile, **given)
-    return decoding(format, profile, **given)
+        return under(Nvfp4Decode, format, profile, fields)
+    return under(Decode, format, profile, fields)
 
 
-def under(operation: type[Made], block: Any, profile: str | None, fields: Mapping[str, Any]) -> Made:
+def under(operation: type[Made], block: object, profile: str | None, fields: Mapping[str, object]) -> Made:
     """The operation on a block format under a profile, with ``fields`` in place of rules of the profile."""
     if isinstance(block, operation):
         _require_no_profile(profile)
         return block.replaced(**fields) if fields else block
     try:
-        return resolved(operation, block, profile, **fields)
+        found = resolved(operation, block, profile, **fields)
     except TypeError:  # an argument without a hash; a TypeError of the resolution itself is raised again
-        return resolved.__wrapped__(operation, block, profile, **fields)
+        found = resolved.__wrapped__(operation, block, profile, **fields)
+    assert isinstance(found, operation)
+    return found
 
 
 @lru_cache(maxsize=256, typed=True)
-def resolved(operation: Any, block: Any, profile: str | None, **fields: Any) -> Any:
+def resolved(operation: type[BlockOperation], block: object, profile: str | None, **fields: object) -> BlockOperation:
     """`under` for a block format."""
     known = PROFILES_OF[operation.name]
     profile = profile_named(operation.name, next(iter(known)) if profile is None else profile)
     chosen, blocks = known[profile], block_format(block)
-    rules: dict[str, Any] = dict(chosen.rules)
+    rules = dict(chosen.rules)
     if chosen.by_element:
         own = dict(chosen.by_element)
         if blocks.element.name not in own:

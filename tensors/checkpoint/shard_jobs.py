@@ -18,6 +18,7 @@ from ...host import cluster, processes
 from ...host.errors import ToolError
 from ...host.files import named, remove
 from ...host.unfinished import work_folder
+from ...spec.catalogue import constructed
 from ..convert.files import dequantize_file, quantize_with
 from ..convert.options import ConvertOptions, Execution, QuantizeOptions
 from ..convert.quantized_source import QuantizedSource
@@ -50,12 +51,12 @@ class Job:
         return {**vars(self), "options": None if self.options is None else self.options.to_dict()}
 
     @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> Job:
+    def from_dict(cls, given: dict[str, object]) -> Job:
         """The inverse of `to_dict`, from JSON."""
-        if (options := given["options"]) is None:
-            return cls(**given)
+        if not isinstance(options := given["options"], dict):
+            return constructed(cls, given)
         kind = QuantizeOptions if "numerics" in options else ConvertOptions
-        return cls(**{**given, "options": kind.from_dict(options)})
+        return constructed(cls, {**given, "options": kind.from_dict(options)})
 
 
 Run = Callable[[Sequence[Job]], Generator[tuple[Job, Report]]]

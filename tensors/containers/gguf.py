@@ -15,7 +15,7 @@ import math
 import mmap
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +87,9 @@ class _Reader:
         self.place += count
         return self.data[self.place - count : self.place].tobytes()
 
-    def number(self, form: str) -> Any:
-        return struct.unpack(form, self.bytes(struct.calcsize(form)))[0]
+    def number(self, form: str) -> int:
+        (found,) = struct.unpack(form, self.bytes(struct.calcsize(form)))
+        return int(found)
 
     def text(self) -> str:
         return self.bytes(self.number("<Q")).decode("utf-8", "surrogateescape")
@@ -99,7 +100,7 @@ class _Reader:
             raise ValueError(f"it has a value of the unknown type {code}")
         return VALUE_NAMES[code]
 
-    def values(self, kind: str, count: int) -> list[Any]:
+    def values(self, kind: str, count: int) -> Sequence[object]:
         """This many values of a type, for JSON."""
         if kind == STRING:
             return [self.text() for _ in range(count)]
@@ -113,7 +114,7 @@ class _Reader:
             return list(map(bool, found))
         return [_written(value, form) for value in found]
 
-    def value(self) -> list[Any]:
+    def value(self) -> list[object]:
         """Type and value for JSON, with the type of the elements of an array."""
         kind = self.type()
         if kind == ARRAY:
@@ -152,7 +153,7 @@ def read_gguf(path: Path) -> Contents:
             name = key.removeprefix(OTHERS) if _is_metadata(key, value) else OURS + key
             if name in metadata:
                 raise ValueError(f"it has the key {excerpt(key)} twice")
-            metadata[name] = value[1] if _is_metadata(key, value) else json.dumps(value)
+            metadata[name] = str(value[1]) if _is_metadata(key, value) else json.dumps(value)
             if key == ALIGNMENT_KEY:
                 alignment = _alignment(value)
         entries = [_entry(reader) for _ in range(tensors)]
@@ -172,15 +173,16 @@ def read_gguf(path: Path) -> Contents:
     return Contents(tensors=found, metadata=metadata)
 
 
-def _is_metadata(key: str, value: list[Any]) -> bool:
+def _is_metadata(key: str, value: list[object]) -> bool:
     """Is this an entry of the metadata of another container?"""
     return key.startswith(OTHERS) and value[0] == STRING
 
 
-def _alignment(value: list[Any]) -> int:
-    if value[0] != "UINT32" or not value[1] or value[1] & (value[1] - 1):
-        raise ValueError(f"its alignment must be a power of two, not {excerpt(value[1])}")
-    return value[1]
+def _alignment(value: Sequence[object]) -> int:
+    kind, bytes_ = value[:2]
+    if kind != "UINT32" or not isinstance(bytes_, int) or bytes_.bit_count() != 1:
+        raise ValueError(f"its alignment must be a power of two, not {excerpt(bytes_)}")
+    return bytes_
 
 
 def _entry(reader: _Reader) -> tuple[str, str, tuple[int, ...], int, int]:
@@ -246,7 +248,7 @@ def _noted(metadata: Mapping[str, str]) -> dict[str, str]:
     return types
 
 
-def _value(key: str, text: str) -> list[Any]:
+def _value(key: str, text: str) -> list[object]:
     """Type and value of a key. Raises ValueError for texts that `read_gguf` does not write."""
     try:
         value = parsed_json(text)

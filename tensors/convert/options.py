@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from ...spec import LAYOUTS, Encode, Nvfp4Encode
-from ...spec.catalogue import known_name
+from ...spec.catalogue import constructed, entry, known_name
 from ...spec.layouts.scaled import SCALED_LAYOUTS
 from ..layouts.experts import Experts
 from ..layouts.own_metadata import numerics_of
@@ -78,9 +78,9 @@ class QuantizeOptions:
         return {**vars(self), "numerics": self.numerics.to_dict()}
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+    def from_dict(cls, given: Mapping[str, object]) -> Self:
         """The inverse of `to_dict`, from JSON."""
-        return cls(**{**_with_tuples(given), "numerics": numerics_of(given["numerics"])})
+        return constructed(cls, {**_with_tuples(given), "numerics": numerics_of(entry(given, "numerics", dict))})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,11 +121,12 @@ class ConvertOptions:
         return {**vars(self), "named": None if self.named is None else asdict(self.named)}
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+    def from_dict(cls, given: Mapping[str, object]) -> Self:
         """The inverse of `to_dict`, from JSON."""
         named = given["named"]
-        return cls(**{**_with_tuples(given), "named": None if named is None else NamedArrays(**named)})
+        arrays = constructed(NamedArrays, named) if isinstance(named, dict) else None
+        return constructed(cls, {**_with_tuples(given), "named": arrays})
 
 
-def _with_tuples(given: Mapping[str, Any]) -> dict[str, Any]:
+def _with_tuples(given: Mapping[str, object]) -> dict[str, object]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}

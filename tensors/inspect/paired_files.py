@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import lcm, prod
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
@@ -203,7 +203,7 @@ def rules_of(
     with these fields.
     """
     sources = {one.source.name for one in paired}
-    given: Any = {"source": sources.pop() if len(sources) == 1 else "fp32", **fields}
+    given: dict[str, object] = {"source": sources.pop() if len(sources) == 1 else "fp32", **fields}
     if given["source"] != "fp32" and not {one.source.name for one in paired} <= {given["source"]}:
         raise ValueError(f"the numbers of the file are {paired[0].source.name}, not {given['source']}")
     try:

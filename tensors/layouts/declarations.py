@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ...host.files import parsed_json
 from ...spec.catalogue import excerpt
@@ -80,7 +79,7 @@ def _of_ours(contents: Contents, name: str) -> Declaration | None:
     )
 
 
-def _json(name: str, text: str) -> dict[str, Any]:
+def _json(name: str, text: str) -> dict[str, object]:
     """The object in a text of JSON. Raises ValueError for other texts."""
     try:
         about = parsed_json(text)

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...host.files import parsed_json
 from ...spec import E4M3
+from ...spec.catalogue import entry
 from ...spec.layouts.catalogue import Layout, Part, ScaleOrder
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout, layouts_of
 
@@ -62,7 +63,7 @@ def metadata_after(
     completed = {name: shapes[name] for name, layout in laid.items() if shapes[name][-2:][0] % layout.padding[0]}
     if completed:
         found[SHAPES] = json.dumps(completed)
-    known: dict[str, Any] = {}
+    known: dict[str, dict[str, object]] = {}
     if any(layout.dialect in TORCHAO for layout in before.values()):
         known = {name: _object(found.pop(name, "")) for name in _names(found.pop(NAMES, ""))}
     theirs = {name: layout for name, layout in laid.items() if layout.dialect in TORCHAO}
@@ -132,16 +133,16 @@ def _names(text: str) -> list[str]:
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
-def _object(text: str) -> dict[str, Any]:
+def _object(text: str) -> dict[str, object]:
     found = _parsed(text)
     return found if isinstance(found, dict) and isinstance(found.get("_data"), dict) else {}
 
 
-def _entry(layout: Layout, known: dict[str, Any] | None) -> dict[str, Any]:
+def _entry(layout: Layout, known: dict[str, object] | None) -> dict[str, object]:
     """The metadata of torchao for a tensor, as they were before; or else for a tensor of float32 numbers."""
     is_swizzled = layout.order is ScaleOrder.TILES_128X4
     if known:
-        return known | {"_data": known["_data"] | {"is_swizzled_scales": is_swizzled}}
+        return known | {"_data": entry(known, "_data", dict) | {"is_swizzled_scales": is_swizzled}}
     common = {
         "block_size": layout.width,
         "orig_dtype": {"_type": "torch.dtype", "_data": "float32"},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from mxcast.hdl import Nvfp4Config, Nvfp4DecoderConfig, Nvfp4Form, nvfp4_config, nvfp4_decoder_config
 from mxcast.host.files import write_whole
@@ -33,7 +32,7 @@ def subjects() -> Iterator[tuple[str, str, Nvfp4Config | Nvfp4DecoderConfig]]:
         yield "decode", "", nvfp4_decoder_config("nvfp4", "nvfp4_te", destination=numbers)
 
 
-def measured(shared: bool, whole: bool) -> list[dict[str, Any]]:
+def measured(shared: bool, whole: bool) -> list[dict[str, object]]:
     rows = []
     for operation, form, config in subjects():
         text = modules_of(config)
@@ -53,7 +52,7 @@ def measured(shared: bool, whole: bool) -> list[dict[str, Any]]:
     return rows
 
 
-def _of_product(row: dict[str, Any], rows: list[dict[str, Any]]) -> str | None:
+def _of_product(row: dict[str, object], rows: list[dict[str, object]]) -> str | None:
     """The LUTs of a whole encoder as a multiple of the LUTs of the form product, without random bits."""
     if row["operation"] != "encode" or row["part"] != "whole":
         return None

@@ -11,12 +11,15 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mxcast.models import quantize
 from mxcast.models.arrays.codes import code_values
+
+if TYPE_CHECKING:
+    import torch
 
 UP = "up.weight"
 
@@ -41,24 +44,24 @@ class Library:
     """Is the tensor scale to be a power of two, because the library rounds products otherwise, or not to float32?"""
 
 
-def _torch(array: np.ndarray) -> Any:
+def _torch(array: np.ndarray) -> torch.Tensor:
     import torch
 
     return torch.from_numpy(np.array(array, order="C"))  # ascontiguousarray gives a scalar an axis
 
 
-def _float32(tensor: Any) -> np.ndarray:
+def _float32(tensor: torch.Tensor) -> np.ndarray:
     return np.asarray(tensor.detach().float().numpy())
 
 
-def _loaded(path: Path) -> dict[str, Any]:
+def _loaded(path: Path) -> dict[str, torch.Tensor]:
     """The arrays of a file by the last parts of their names."""
     from safetensors.torch import load_file
 
     return {name.removeprefix("up."): tensor for name, tensor in load_file(path).items()}
 
 
-def _saved(path: Path, arrays: dict[str, Any]) -> None:
+def _saved(path: Path, arrays: dict[str, torch.Tensor]) -> None:
     from safetensors.torch import save_file
 
     save_file({f"up.{name}": tensor.contiguous() for name, tensor in arrays.items()}, path)
@@ -155,7 +158,7 @@ def _ggml(kind: str) -> Library:
 
 
 def _compressed_tensors(block: str, preset: str, format: str) -> Library:
-    def how() -> tuple[Any, Any]:
+    def how() -> tuple[type, object]:
         from compressed_tensors.compressors.base import BaseCompressor
         from compressed_tensors.quantization.quant_scheme import preset_name_to_scheme
 
@@ -225,7 +228,7 @@ def _modelopt_mxfp8_write(x: np.ndarray, path: Path) -> None:
 def _quark(block: str) -> Library:
     """The functions that pack elements; the exporter writes the scale bytes next to them."""
 
-    def packer() -> Any:
+    def packer() -> object:
         from quark.torch.utils import pack
 
         if block == "mxfp4_e2m1":
@@ -254,7 +257,7 @@ def _quark(block: str) -> Library:
 
 
 def _quark_pack(block: str) -> Library:
-    def packer() -> Any:
+    def packer() -> object:
         from quark.torch.utils import pack
 
         if block == "mxfp4_e2m1":
@@ -284,7 +287,7 @@ def _quark_pack(block: str) -> Library:
 
 
 def _torchao(block: str, is_swizzled: bool) -> Library:
-    def element() -> Any:
+    def element() -> torch.dtype | str:
         import torch
 
         return {

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import ml_dtypes
 import numpy as np
@@ -22,7 +22,10 @@ import numpy as np
 from mxcast.models.arrays.codes import code_values
 from mxcast.spec import BLOCKS, block_format
 
-Decoder = Callable[[], Any]
+if TYPE_CHECKING:
+    import torch
+
+Decoder = Callable[[], "np.ndarray | torch.Tensor"]
 
 ALL = tuple(block.short_name for block in BLOCKS.values())
 FLOATS = tuple(name for name in ALL if name != "int8")
@@ -55,7 +58,7 @@ class Library:
     where the library is not installed."""
 
 
-def patterns(numbers: Any) -> np.ndarray:
+def patterns(numbers: np.ndarray | torch.Tensor) -> np.ndarray:
     """The bit patterns of numbers, unsigned, from a NumPy array or a tensor of PyTorch."""
     if not isinstance(numbers, np.ndarray):
         import torch
@@ -113,7 +116,7 @@ def _torchao(scales: np.ndarray, codes: np.ndarray, name: str, destination: str)
     return lambda: to_dtype(given, factors, element, codes.shape[1], to)
 
 
-def _torch_dtype(destination: str) -> Any:
+def _torch_dtype(destination: str) -> torch.dtype:
     import torch
 
     return {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[destination]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -54,7 +53,7 @@ def _decoded_under_two(rules: Nvfp4Decode, given: Lanes) -> tuple[Sequence[int],
     return (decode_under_two(given[Role.SCALE][0], given[Role.CODES], rules, g),)
 
 
-BLOCKS: dict[str, Callable[[Any, Lanes], tuple[Sequence[int], ...]]] = {
+BLOCKS: dict[str, Callable[..., tuple[Sequence[int], ...]]] = {
     "encode": _encoded,
     "decode": _decoded,
     "cast": _cast,

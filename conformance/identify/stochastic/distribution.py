@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from ....models.arrays.codes import code_values
 from ....sim.operations import golden
 from ....sim.transactions import Transactions
 from ....spec import Cast, Encode, Nvfp4Encode, Role
+from ....spec.catalogue import constructed
 from ... import tensors
 from ...subject.subject import Subject
 from ..candidates import Candidate, Converted, Rules, candidates, inputs_of_software, to_nearest, with_random_bits
@@ -71,7 +71,7 @@ def judged_by_distribution(
     given = _blocks(asked, seed)
     tried = _tried(asked)
     first = convert(given)
-    known: dict[str, Any] = {"rules": rules, "blocks": len(given) + len(hard(asked).given)}
+    known: dict[str, object] = {"rules": rules, "blocks": len(given) + len(hard(asked).given)}
     wrong_blocks = [_wrong(one, given, first) + _wrong_of(one, hard) for one in tried]
     fewest = min(wrong_blocks)
     right, nearest = [one for one, count in zip(tried, wrong_blocks) if not count], tried[wrong_blocks.index(fewest)]
@@ -83,7 +83,7 @@ def judged_by_distribution(
             row = int(np.flatnonzero((made[Role.SCALE] != scales).any(axis=1))[0])
             text = f"0x{int(scales[row, 0]):02X} and 0x{int(made[Role.SCALE][row, 0]):02X}"
             sentence = f"{name} has random scales: the same block got {text}"
-            return Identification(verdict=Verdict.DIFFERS, sentence=sentence, **known)
+            return constructed(Identification, known | {"verdict": Verdict.DIFFERS, "sentence": sentence})
         results = _results(asked, made)
         for one in sampled_under:
             one.add(results)
@@ -103,9 +103,8 @@ def judged_by_distribution(
             text = f"repeats its results, and is no stochastic rounding: {repeated}"
         sentence = f"{name} {text}, in {sampled}" + (f"; {scale_sentence}" if scale_sentence else "")
         witness = base.described(given[Role.NUMBERS], judged.worst) if judged.worst else ""
-        return Identification(
-            verdict=Verdict.DIFFERS, sentence=sentence, witness=witness, nearest=tuple(right[:NEAREST]), **known
-        )
+        known |= {"witness": witness, "nearest": tuple(right[:NEAREST])}
+        return constructed(Identification, known | {"verdict": Verdict.DIFFERS, "sentence": sentence})
     fair = (
         f"in {sampled} every result is one of the two neighbours, and the share of the upper one is within "
         f"{judged.bound:.4f} of {judged.text} for every element (Hoeffding; a fair function fails once in "
@@ -115,21 +114,26 @@ def judged_by_distribution(
     known |= {"remarks": (fair, judged.fitting, dependence.remark(samples, len(independence.places)))}
     if text := dependence.text or independence.repeated():
         sentence = f"{name} has the right probabilities in {sampled}, but its results depend on each other: {text}"
-        return Identification(verdict=Verdict.DIFFERS, sentence=sentence, nearest=tuple(right[:NEAREST]), **known)
+        return constructed(
+            Identification,
+            known | {"verdict": Verdict.DIFFERS, "sentence": sentence, "nearest": tuple(right[:NEAREST])},
+        )
     if scale_sentence:
-        return Identification(verdict=Verdict.DIFFERS, sentence=f"{scale_sentence}; {fair}", **known)
+        return constructed(
+            Identification, known | {"verdict": Verdict.DIFFERS, "sentence": f"{scale_sentence}; {fair}"}
+        )
     matches, pair = _told_apart([one for one in base.found if not is_departure(one)] or base.found, convert)
     if not matches:
         sentence = f"{name} rounds stochastically, and no known rules give its scales"
-        return Identification(verdict=Verdict.DIFFERS, sentence=sentence, **known)
+        return constructed(Identification, known | {"verdict": Verdict.DIFFERS, "sentence": sentence})
     bits = BITS if BITS in judged.bits else judged.bits[-1]
     random = tuple(one for one in (_random(match, bits) for match in matches) if one is not None)
     known |= {"matches": random, "rules": with_random_bits(rules, bits) or rules}
     if pair:
         sentence = f"{name} rounds stochastically, and no block that could be tried tells {pair[0]} from {pair[1]}"
-        return Identification(verdict=Verdict.UNKNOWN, sentence=sentence, pair=pair, **known)
+        return constructed(Identification, known | {"verdict": Verdict.UNKNOWN, "sentence": sentence, "pair": pair})
     sentence = f"{name} follows {named(matches)} with stochastic rounding ({samples:,} samples)"
-    found = Identification(verdict=Verdict.FOLLOWS, sentence=sentence, **known)
+    found = constructed(Identification, known | {"verdict": Verdict.FOLLOWS, "sentence": sentence})
     if expected and not any(one.numerics == asked for one in matches):
         return replace(found, sentence=f"{sentence}, not the rules asked for")
     return found
