@@ -8,22 +8,9 @@ from collections.abc import Callable
 from amaranth.hdl import Cat, Value, unsigned
 from amaranth.lib import data
 
-from ...spec import FP16, Encode, EncodedZero, Operation, ScaleRule, Specials, Subnormals
+from ...spec import FP16, Encode, EncodedZero, Operation, Specials, Subnormals
 from ..config.encode import ConverterConfig
-
-ROUNDS_UP = {
-    ScaleRule.FLOOR: False,
-    ScaleRule.BIAS_FLOOR: False,
-    ScaleRule.CEIL: True,
-    ScaleRule.RCEIL: True,
-    ScaleRule.POW2_CEIL: True,
-    ScaleRule.EVEN: True,
-    ScaleRule.EVEN1: True,
-    ScaleRule.ROUND_LOG2: True,
-    ScaleRule.LINEAR_NEAREST: True,
-    ScaleRule.MIDMAX: True,
-}
-"""Can the fraction raise the exponent by one under a scale rule?"""
+from .threshold import rounds_up
 
 FLAGS = {Specials.NAN_BLOCK: ("nan",), Specials.INF_SCALE: ("nan", "inf"), Specials.TE: (), Specials.DROP: ()}
 """Per-block flags that each lane receives with the scale."""
@@ -80,7 +67,7 @@ def scale_key_layout(config: ConverterConfig) -> data.StructLayout:
     largest magnitude.
     """
     numerics = config.numerics
-    needs_fraction = any(ROUNDS_UP[mode.scale_rule] for mode in config.modes) or numerics.specials is Specials.INF_SCALE
+    needs_fraction = any(rounds_up(mode.scale_rule) for mode in config.modes) or numerics.specials is Specials.INF_SCALE
     return data.StructLayout(
         {"flag": unsigned(1 if needs_fraction else 0), "exponent": unsigned(numerics.source.exp_bits)}
     )

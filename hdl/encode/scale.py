@@ -9,22 +9,8 @@ from amaranth.lib.wiring import In, Out
 from ...spec import Encode, Rounding, ScaleRule, Specials
 from ..config.encode import ConverterConfig
 from .mode import by_mode, mode_port
-from .operand import ROUNDS_UP, scale_key_layout, special_flags
-from .threshold import OFFSETS, is_above_four_thirds
-
-LEAVES_ABOVE = {
-    ScaleRule.FLOOR: True,
-    ScaleRule.BIAS_FLOOR: True,
-    ScaleRule.EVEN: True,
-    ScaleRule.EVEN1: True,
-    ScaleRule.ROUND_LOG2: True,
-    ScaleRule.LINEAR_NEAREST: True,
-    ScaleRule.MIDMAX: True,
-    ScaleRule.CEIL: False,
-    ScaleRule.RCEIL: False,
-    ScaleRule.POW2_CEIL: False,
-}
-"""Can the largest number of a block be above the largest element under the scale of the rule?"""
+from .operand import scale_key_layout, special_flags
+from .threshold import OFFSETS, exceeds_largest, is_above_four_thirds, rounds_up
 
 
 def scale_offset(numerics: Encode) -> int:
@@ -52,7 +38,7 @@ def leaves_above(numerics: Encode) -> bool:
     format has the byte of the rule.
     """
     return (
-        LEAVES_ABOVE[numerics.scale_rule]
+        exceeds_largest(numerics.scale_rule)
         or numerics.specials is Specials.DROP
         or numerics.rounding is Rounding.GUARD_HALF_UP  # its largest code is smaller
         or _unlimited(numerics) > numerics.block.scale.max_code
@@ -61,7 +47,7 @@ def leaves_above(numerics: Encode) -> bool:
 
 def _unlimited(numerics: Encode) -> int:
     """The scale byte of the largest number under the rule, without limits."""
-    return (1 << numerics.source.exp_bits) - 2 + ROUNDS_UP[numerics.scale_rule] - scale_offset(numerics)
+    return (1 << numerics.source.exp_bits) - 2 + rounds_up(numerics.scale_rule) - scale_offset(numerics)
 
 
 class ScaleUnit(wiring.Component):
@@ -93,17 +79,17 @@ class ScaleUnit(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         numerics, source, scale = self.numerics, self.numerics.source, self.numerics.block.scale
-        rounds_up = [ROUNDS_UP[mode.scale_rule] for mode in self.config.modes]
+        added = [rounds_up(mode.scale_rule) for mode in self.config.modes]
         offsets = [scale_offset(mode) for mode in self.config.modes]
         offset = by_mode(self, offsets)
         rounded = Signal(source.exp_bits + 1)  # the exponent, one higher if the scale rule adds one
-        m.d.comb += rounded.eq(self.key.exponent + (self.key.flag if any(rounds_up) else 0))
+        m.d.comb += rounded.eq(self.key.exponent + (self.key.flag if any(added) else 0))
         clamped = Mux(rounded < offset, 0, rounded - offset) if any(offsets) else rounded
         at_one = [starts_at_one(mode) for mode in self.config.modes]
         if any(at_one):
             clamped = clamped | ((rounded == offset) & by_mode(self, list(map(int, at_one))))
         largest_number = (1 << source.exp_bits) - 2
-        if any(largest_number + up - by > scale.max_code for up, by in zip(rounds_up, offsets)):
+        if any(largest_number + up - by > scale.max_code for up, by in zip(added, offsets)):
             clamped = Mux(rounded > scale.max_code + offset, scale.max_code, clamped)
 
         is_special = self.key.exponent.all()

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import ceil, floor, isqrt
 
-from ...spec import FP32, TF32, Encode, NumberFormat, ScaleRule, Subnormals
+from ...spec import ELEMENTS, FP32, TF32, Encode, NumberFormat, ScaleRule, Subnormals
 
 
 def _is_above_root(element: NumberFormat) -> bool:
@@ -149,3 +150,21 @@ LIMITS = {
     ScaleRule.MIDMAX: _midmax,
 }
 """For each rule, the FP32 fractions above which it raises the scale by one: in a binade, and in the lowest one."""
+
+
+def rounds_up(rule: ScaleRule) -> bool:
+    """Can the fraction raise the exponent by one under a scale rule?"""
+    return LIMITS[rule] is not _never
+
+
+@cache
+def exceeds_largest(rule: ScaleRule) -> bool:
+    """Can a number be above the largest element under its scale, for some element of OCP?
+
+    It can if the rule subtracts more than emax, or if its threshold is above the fraction of the largest element. One
+    unit in the last place of FP32 does not count, because the product of ``rceil`` is rounded.
+    """
+    return any(
+        OFFSETS[rule](element) > element.emax or LIMITS[rule](element)[0] > _ceil(element)[0] + 1
+        for element in ELEMENTS.values()
+    )

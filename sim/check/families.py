@@ -23,7 +23,7 @@ from ...spec import (
     block_format,
     element_format,
 )
-from ..stimuli.corners import LAST_FRACTIONS
+from ..stimuli.scale_steps import last_fraction
 
 Family = list[Encode]
 
@@ -48,7 +48,7 @@ def rules() -> Iterator[Family]:
 def sizes() -> Iterator[Family]:
     """For each block size, source and OCP format: a scale rule that looks at the fraction and one that does not, and
     specials, in turn."""
-    without = [rule for rule in ScaleRule if LAST_FRACTIONS[rule] is None]
+    without = [rule for rule in ScaleRule if last_fraction(_numerics("e4m3", "fp32", 4, scale_rule=rule)) is None]
     pairs = list(zip((rule for rule in ScaleRule if rule not in without), cycle(without)))
     for (size, source, element), (specials, pair) in zip(
         product(BLOCK_SIZES, SOURCES, ELEMENTS), cycle(product(Specials, pairs))

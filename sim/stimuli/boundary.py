@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from fractions import Fraction
-
 import numpy as np
 
-from ...spec import Encode, NumberFormat, ScaleRule
+from ...spec import FP32, Encode
+from .scale_steps import last_fraction
 from .source import Source, depth
 
 MANY = 1024
@@ -74,50 +72,20 @@ def boundary_fractions(numerics: Encode) -> np.ndarray:
     return np.unique(around[(around >= 0) & (around < 1 << man_bits)])
 
 
-def _of_root(element: NumberFormat, man_bits: int) -> list[int]:
-    """Fractions of the largest element times the root of 2 or of 1/2, in its binade and as a subnormal number."""
-    half = float(element.max_value) / 2**element.emax / 2**0.5
-    return [int(part * (1 << man_bits)) for part in (half - 1, half, 2 * half - 1) if 0 < part < 1]
-
-
-def _of_three_halves(element: NumberFormat, man_bits: int) -> list[int]:
-    """Fractions of 1.5 times the largest element, exact and rounded down."""
-    product = Fraction(element.max_value) / 2**element.emax * Fraction(3, 2)
-    last = int(((product if product < 2 else product / 2) - 1) * (1 << man_bits))
-    return [last - 2, last]
-
-
-def _of_middle(element: NumberFormat, man_bits: int) -> list[int]:
-    """Fractions of the middle of the largest element and the next power of two, in its binade and as a subnormal
-    number.
-    """
-    middle = (Fraction(element.max_value) / 2**element.emax + 2) / 2
-    return [int(part * (1 << man_bits)) for part in (middle - 1, *([middle / 2] if element.emax == 0 else []))]
-
-
-OTHER_FRACTIONS: dict[ScaleRule, Callable[[NumberFormat, int], list[int]]] = {
-    **dict.fromkeys(
-        (ScaleRule.FLOOR, ScaleRule.BIAS_FLOOR, ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN),
-        lambda element, man_bits: [],
-    ),
-    ScaleRule.EVEN1: lambda element, man_bits: [3 << man_bits - 2],
-    ScaleRule.ROUND_LOG2: _of_root,
-    ScaleRule.LINEAR_NEAREST: _of_three_halves,
-    ScaleRule.MIDMAX: _of_middle,
-}
-"""More fractions at which the scale of a rule goes one up, from the fraction bits of the source."""
-
-
 def scale_fractions(numerics: Encode) -> list[int]:
-    """Fractions of a maximum around which some scale rule goes one up: zero, the fraction of the largest element (up to
-    two steps more for rules that round on the way), and half a last place below the next binade."""
+    """Fractions of a maximum around which the scale goes one up, under the rule or another one: zero, the fraction of
+    the largest element (up to two steps more for rules that round on the way), half a last place below the next binade,
+    and where the rule itself goes one up, also among the subnormal numbers.
+    """
     f, element = Source(numerics), numerics.block.element
     largest = int((element.max_value / 2**element.emax - 1) * (1 << f.source.man_bits))
     even = (1 << f.source.man_bits) - (1 << max(f.source.man_bits - element.fraction_bits - 1, 0))
     subnormal = int(element.max_value / 2 * (1 << f.source.man_bits)) if element.emax == 0 else largest
     chosen = {0, 1, *range(largest, largest + 4), even - 1, even, *range(subnormal, subnormal + 4), f.fraction_mask}
-    for fraction in OTHER_FRACTIONS[numerics.scale_rule](element, f.source.man_bits):
-        chosen |= {fraction - 1, fraction, fraction + 1}
+    for last in (last_fraction(numerics), last_fraction(numerics, 0)):
+        if last is not None:
+            last >>= FP32.man_bits - f.source.man_bits
+            chosen |= {last, last + 1}
     return sorted(fraction for fraction in chosen if 0 <= fraction <= f.fraction_mask)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 
 import numpy as np
 
-from ...spec import Encode, NumberFormat, ScaleRule
+from ...spec import FP32, Encode
 from .boundary import scale_fractions, with_maximum
+from .scale_steps import last_fraction
 from .source import Source, depth
 
 ROUNDS = 6
@@ -62,52 +62,14 @@ def _single_bits(numerics: Encode) -> np.ndarray:
     return (exponent << man_bits | fraction | rng.integers(0, 2, shape) * f.negative).astype(f.dtype)
 
 
-def _of_largest(element: NumberFormat, man_bits: int) -> int:
-    return int((element.max_value / 2**element.emax - 1) * (1 << man_bits))
-
-
-def _below_half(element: NumberFormat, man_bits: int) -> int:
-    return (1 << man_bits) - (1 << max(man_bits - element.fraction_bits - 1, 0))
-
-
-def _of_root(element: NumberFormat, man_bits: int) -> int:
-    largest = float(element.max_value) / 2**element.emax
-    middle = largest / 2**0.5
-    return int(((middle if middle > 1 else 2 * middle) - 1) * (1 << man_bits))
-
-
-def _of_three_halves(element: NumberFormat, man_bits: int) -> int:
-    product = element.max_value / 2**element.emax * Fraction(3, 2)
-    return int(((product if product < 2 else product / 2) - 1) * (1 << man_bits))
-
-
-def _of_middle(element: NumberFormat, man_bits: int) -> int:
-    return int(element.max_value / 2**element.emax * (1 << man_bits)) >> 1
-
-
-LAST_FRACTIONS: dict[ScaleRule, Callable[[NumberFormat, int], int] | None] = {
-    ScaleRule.FLOOR: None,
-    ScaleRule.BIAS_FLOOR: None,
-    ScaleRule.CEIL: _of_largest,
-    ScaleRule.RCEIL: _of_largest,
-    ScaleRule.POW2_CEIL: lambda element, man_bits: 0,
-    ScaleRule.EVEN: _below_half,
-    ScaleRule.EVEN1: lambda element, man_bits: 3 << man_bits - 2,
-    ScaleRule.ROUND_LOG2: _of_root,
-    ScaleRule.LINEAR_NEAREST: _of_three_halves,
-    ScaleRule.MIDMAX: _of_middle,
-}
-"""The approximate fraction of a largest magnitude at which the scale goes one up, from the fraction bits of the source;
-None for rules that ignore the fraction."""
-
-
 def _scale_bits(numerics: Encode) -> np.ndarray:
     """Maxima whose fraction differs by one bit from the limit at which the scale goes one up: for each bit, in every
     lane.
     """
     f, element = Source(numerics), numerics.block.element
-    last = LAST_FRACTIONS[numerics.scale_rule]
-    limit = 0 if last is None else last(element, f.source.man_bits)
+    last = last_fraction(numerics)
+    # of the fractions on both sides the one with few bits, in the source format
+    limit = 0 if last is None else min(last, last + 1, key=int.bit_count) >> FP32.man_bits - f.source.man_bits
 
     def one_bit_off(limit: int) -> list[int]:
         return [

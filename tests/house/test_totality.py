@@ -51,10 +51,6 @@ TABLES = {
         "models.exact.scale": "SCALE_RULES",
         "models.fast.scale": "SCALE_RULES",
         "hdl.encode.threshold": "LIMITS OFFSETS",
-        "sim.stimuli.corners": "LAST_FRACTIONS",
-        "sim.stimuli.boundary": "OTHER_FRACTIONS",
-        "hdl.encode.scale": "LEAVES_ABOVE",
-        "hdl.encode.operand": "ROUNDS_UP",
         "proof.specification.encode": "LIMITS READS",
     },
     Rounding: {

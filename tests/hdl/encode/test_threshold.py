@@ -13,19 +13,27 @@ from amaranth.hdl import Elaboratable, Module, Signal
 
 from mxcast.hdl import ScaleUnit, converter_config
 from mxcast.hdl.encode.scale import starts_at_one
-from mxcast.hdl.encode.threshold import Threshold
+from mxcast.hdl.encode.threshold import Threshold, exceeds_largest, rounds_up
 from mxcast.hdl.primitives.amax import ReduceKey
 from mxcast.models.exact.encode import decode
 from mxcast.models.exact.scale import shared_exponent
 from mxcast.sim.check.families import every_element
-from mxcast.spec import BLOCKS, TF32, Encode, NumberFormat, ScaleRule, block_format, source_format
+from mxcast.spec import BLOCKS, FP32, TF32, Encode, NumberFormat, ScaleRule, block_format, source_format
 
 from ..published import BIAS, EMAX, EVEN, MIDDLE, MMAX, MULTIPLICATION, ROOT
 from ..simulation import outputs
 
 EVERY = [element for elements in every_element().values() for element in elements]
 OCP = [block.element for block in BLOCKS.values()]
-ROUNDS_UP = ("ceil", "rceil", "pow2_ceil", "even", "even1", "round_log2", "linear_nearest", "midmax")
+
+
+def scale_of(pattern: int, rule: ScaleRule, element: str | NumberFormat = "e4m3") -> int:
+    """The exponent of the scale for an FP32 pattern, by the exact definition."""
+    return shared_exponent(FP32.decode(pattern).magnitude, Encode(block=block_format(element), scale_rule=rule))
+
+
+ROUNDS_UP = [rule for rule in ScaleRule if scale_of(0x3F800000, rule) < scale_of(0x3FFFFFFF, rule)]
+"""Rules under which a fraction raises the scale."""
 
 
 def limits(rules: Encode, exponent: int) -> int:
@@ -75,6 +83,25 @@ def test_thresholds_are_exact(rule, source, subnormals):
                     byte = int(exponent + (fraction > limit) > element.emax)
                 amax = decode(exponent << format.man_bits | fraction, format, rules.input_subnormals).magnitude
                 assert byte == shared_exponent(amax, rules) + 127, (element.name, exponent, hex(fraction))
+
+
+@pytest.mark.parametrize("rule", list(ScaleRule))
+def test_what_follows_from_the_constants_of_a_rule(rule):
+    """Whether the fraction counts, and whether a number of some binade exceeds the largest element by more than an FP32
+    product is rounded.
+    """
+
+    def numbers(element: NumberFormat) -> list[int]:
+        last = limits(Encode(block=block_format(element), scale_rule=rule), 127)
+        return [127 << 23 | fraction for fraction in (last, 0x7FFFFF)]
+
+    exceeds = any(
+        FP32.decode(number).magnitude / Fraction(2) ** scale_of(number, rule, element)
+        > element.max_value * (1 + Fraction(1, 2**22))
+        for element in OCP
+        for number in numbers(element)
+    )
+    assert (rounds_up(rule), exceeds_largest(rule)) == (rule in ROUNDS_UP, exceeds)
 
 
 @pytest.mark.parametrize("rule", sorted({*ScaleRule} - {*ROUNDS_UP}))

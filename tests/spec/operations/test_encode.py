@@ -269,7 +269,8 @@ def with_element(fields: dict):
         ),
         *(
             ({"rounding": rounding, "random_bits": 8}, f"random_bits are for the rounding sr, not for {rounding}")
-            for rounding in ("rne", "rna", "rtz", "guard_half_up", "rnz")
+            for rounding in Rounding
+            if rounding is not Rounding.SR
         ),
     ],
 )
