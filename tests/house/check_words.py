@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-LIMIT = 15
+LIMIT = 14
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = "bench", "docs", "examples", "tests", "README.md", "CONTRIBUTING.md"
