@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # for two processors: some tests wait for signals, and for one child after the other
 JOBS   ?= 3
 
-.PHONY: demo check test test-all test-oracles table bench results qor docs dist clean
+.PHONY: demo check test test-all test-oracles table bench results qor docs wheel dist clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -68,10 +68,17 @@ docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo build/site/index.html
 
-# The sdist, and the wheel made from it, in dist/; the packaging test installs both in an empty environment.
+# The wheel for Linux systems with glibc 2.17 or later, in dist/. It contains the compiled module.
+wheel: $(READY)
+	rm -rf build/wheel
+	$(BIN)/python -m build --wheel --outdir build/wheel .
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m auditwheel repair --wheel-dir dist build/wheel/*.whl
+
+# The sdist and the wheel, in dist/; the packaging test builds both again and installs them in an empty environment.
 dist: $(READY)
 	rm -rf dist
-	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --sdist --outdir dist .
+	$(MAKE) wheel
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/python -m pytest -q tests/house/test_packaging.py
 
