@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,6 +34,18 @@ def emit(
     c: Annotated[
         bool, typer.Option("--c", help="Write the golden model in C for this configuration too, with a test.")
     ] = False,
+    ipxact: Annotated[
+        bool, typer.Option("--ipxact", help="Also write component.xml, the description of IEEE 1685-2014.")
+    ] = False,
+    fusesoc_generator: Annotated[
+        Path | None,
+        typer.Option(
+            "--fusesoc-generator",
+            metavar="DIR",
+            show_default=False,
+            help="Write no converter, but the generator by which FuseSoC asks for converters, to this folder.",
+        ),
+    ] = None,
     period: Annotated[
         float | None, typer.Option("--period", metavar="NS", show_default="10", help="Clock period of the project.")
     ] = None,
@@ -41,6 +54,9 @@ def emit(
     ] = False,
 ) -> None:
     """Write the Verilog of a converter, with its file lists, description and test benches."""
+    if fusesoc_generator is not None:
+        _write_generator(given, fusesoc_generator, output)
+        return
     usual_target = "xcu" if vendor == "vivado" else None
     asked, out = request("emit {}", given, usual_target=usual_target, output=output, of_any=True), given.out
     if vendor is None and not (part is None and period is None):
@@ -74,7 +90,15 @@ def emit(
         output.configuration(chosen)
         with output.progress(f"emitting {chosen.formats}"):
             files = emit(
-                chosen, out, top, vendor=vendor, part=part, period_ns=period, bench=bench(chosen, top), force=force
+                chosen,
+                out,
+                top,
+                vendor=vendor,
+                part=part,
+                period_ns=period,
+                bench=bench(chosen, top),
+                ipxact=ipxact,
+                force=force,
             )
         if c:
             files |= write_c(chosen, out, top)
@@ -100,3 +124,14 @@ def emit(
             output.say(f"wrote {path}")
         results.append({"name": f"{top}_pair", "files": {kind: str(path) for kind, path in files.items()}})
     output.document(results if pair else asked.of(results))
+
+
+def _write_generator(given: HardwareOptions, folder: Path, output: Output) -> None:
+    if given != HardwareOptions(out=given.out):
+        raise ValueError("--fusesoc-generator writes no converter: leave out format and rules, a core gives them")
+    from ..fusesoc import write_generator
+
+    files = write_generator(folder)
+    for path in files:
+        output.say(f"wrote {path}")
+    output.document({"files": [str(path) for path in files]})

@@ -125,11 +125,12 @@ def _stored(config: HardwareConfig) -> dict[str, str]:
     return {pin.name: f"{pin.lanes} bytes of the layout {layout.dialect}: {bytes_}; byte 0 in the low bits"}
 
 
-def _header(about: About, config: HardwareConfig) -> str:
+def pin_words(config: HardwareConfig) -> dict[str, str]:
+    """A description of each port of the top module by its name."""
     entering = [port.name for port in config.pins if port.role.is_data and port.direction == "input"]
     leaving = [port.name for port in config.pins if port.is_result]
     part = "beat" if config.beats > 1 else "block"
-    ports = {
+    return {
         **config.port_words(),
         **_stored(config),
         "clk": "all registers change at its rising edge",
@@ -141,6 +142,10 @@ def _header(about: About, config: HardwareConfig) -> str:
         "o_valid": _holds(leaving),
         "o_ready": "a result is taken at the edge that sees o_valid too",
     }
+
+
+def _header(about: About, config: HardwareConfig) -> str:
+    ports = pin_words(config)
     rules = {**config.numerics.identity(), **about["microarchitecture"]}
     if config.latency:
         rules["registered_after"] = ", ".join(rules["registered_after"])

@@ -11,6 +11,7 @@ from ...host.files import claimed, regular, write_whole
 from ..config.hardware import HardwareConfig
 from .designs import REPLACE_IT, design_in, drop_evidence, refuse_another
 from .emit import default_name, describe, modules, verilog
+from .ipxact import component
 from .package import core, file_list, templates
 from .vendors import project
 
@@ -24,6 +25,7 @@ def emit(
     part: str | None = None,
     period_ns: float | None = None,
     bench: str | None = None,
+    ipxact: bool = False,
     force: bool = False,
 ) -> dict[str, Path]:
     """Write ``<out>/<name>/rtl/`` and its manifest. Returns the files by kind.
@@ -31,7 +33,8 @@ def emit(
     The kinds are the keys of `modules`, ``filelist`` and ``icarus`` (`file_list`), ``core`` (FuseSoC), ``template`` and
     ``template_sv`` (an instantiation), ``json`` and ``manifest``. With the text of a ``bench``, the module
     ``<name>_tb``, there is also ``bench``. With a ``vendor`` of `VENDORS`, ``<vendor>_script`` and
-    ``<vendor>_constraints`` are a project for its tool, a ``part`` and a clock period.
+    ``<vendor>_constraints`` are a project for its tool, a ``part`` and a clock period. With ``ipxact`` there is also
+    ``ipxact``, the description ``component.xml`` of IEEE 1685-2014.
 
     Raises ValueError if the folder holds a design of another configuration, or if a file has been edited. ``force``
     replaces both, and removes the evidence of a replaced design.
@@ -66,6 +69,9 @@ def emit(
         contents = {kind: (f"rtl/{file}", text) for kind, (file, text) in contents.items()}
         if vendor is not None:
             contents |= project(vendor, about, part=part, **({} if period_ns is None else {"period_ns": period_ns}))
+        if ipxact:
+            tested = f"rtl/{test}" if has_bench else None
+            contents["ipxact"] = ("component.xml", component(about, config, [f"rtl/{file}" for file in files], tested))
         if not force and (
             edited := [
                 folder / file for file, text in contents.values() if _is_edited(folder / file, text, known.get(file))
