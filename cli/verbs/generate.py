@@ -46,6 +46,10 @@ def emit(
             help="Write no converter, but the generator by which FuseSoC asks for converters, to this folder.",
         ),
     ] = None,
+    dpi: Annotated[
+        bool,
+        typer.Option("--dpi", help="Write a SystemVerilog package and a scoreboard that call the model in C (DPI-C)."),
+    ] = False,
     period: Annotated[
         float | None, typer.Option("--period", metavar="NS", show_default="10", help="Clock period of the project.")
     ] = None,
@@ -67,8 +71,7 @@ def emit(
         raise ValueError("--pair adds the decoder of a format with one level of scales: leave it out")
     from ...hdl import default_name, emit
     from ...hdl.emission.designs import REPLACE_IT, refuse_another
-    from ...native.configured import check_config
-    from ...native.folder import write_c
+    from ...native.folder import check_added, write_added
     from ...sim.check.round_trip import decoder_of, write_round_trip
     from ...sim.check.self_checking import bench
 
@@ -79,9 +82,8 @@ def emit(
             decoder, top = decoder_of(encoder), asked.name or default_name(encoder)
             pairs.append((encoder, decoder, top, f"{asked.name}_decode" if asked.name else default_name(decoder)))
         wanted += [(decoder, its_name) for _, decoder, _, its_name in pairs]
-    if c:
-        for chosen, _ in wanted:
-            check_config(chosen)
+    for chosen, _ in wanted:
+        check_added(chosen, c=c, dpi=dpi)
     if not force:  # before the first is written
         for chosen, top in wanted:
             refuse_another(out, top, chosen, REPLACE_IT)
@@ -100,8 +102,7 @@ def emit(
                 ipxact=ipxact,
                 force=force,
             )
-        if c:
-            files |= write_c(chosen, out, top)
+        files |= write_added(chosen, out, top, c=c, dpi=dpi)
         if chosen.latency:
             output.say(
                 f"latency {chosen.latency} cycles: registered after "

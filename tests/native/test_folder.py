@@ -106,3 +106,9 @@ def test_emit_refuses_before_it_writes(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["emit", "hadamard16", "--op", "hadamard", "--c", "-o", str(tmp_path)]) != 0
     assert capsys.readouterr().err == "mxcast: the model in C has no operation hadamard yet\n"
     assert not list(tmp_path.iterdir())
+
+
+def test_emit_adds_a_scoreboard(tmp_path: Path) -> None:
+    assert main(["emit", "e2m1", "--op", "decode", "--dpi", "--name", "top", "-o", str(tmp_path)]) == 0
+    found = sorted(path.name for path in (tmp_path / "top" / "dpi").iterdir())
+    assert found == ["Makefile", "mxcast.h", "top.h", "top_dpi.c", "top_dpi_pkg.sv", "top_scoreboard.sv"]

@@ -1,0 +1,117 @@
+"""The scoreboard in SystemVerilog: right designs pass it under Verilator, and planted bugs fail."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mxcast.hdl import HardwareConfig, configuration, verilog
+from mxcast.hdl.emission.folder import emit
+from mxcast.hdl.encode import element
+from mxcast.native.folder import write_dpi
+from mxcast.sim.run.tools import simulator_environment
+
+from ..configurations import share
+
+DESIGNS = {
+    "encoder": configuration("encode", "e4m3", "nvidia", registered_after="scale,output", block_size=4),
+    "whole_encoder": configuration("encode", "e4m3"),
+    "combinational_encoder": configuration("encode", "e2m1", "te", block_size=8),
+    "random_encoder": configuration("encode", "e3m2", source="fp16", rounding="sr", random_bits=5, block_size=4),
+    "decoder": configuration("decode", "e5m2", block_size=4),
+    "registered_decoder": configuration("decode", "e2m3", destination="bf16", registered_after="output"),
+    "random_decoder": configuration("decode", "e3m2", destination="fp16", rounding="sr", registered_after="output"),
+    "integers": configuration("encode", "int8", source="bf16", registered_after="scale,output", block_size=16),
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the objects of Verilator's library, which the first design compiles for all."""
+    return tmp_path_factory.mktemp("library")
+
+
+def run(folder: Path, library: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``make check``, with the library's objects of earlier designs. They are not optimised, which takes less time."""
+    objects = folder / "obj_dir"
+    objects.mkdir(exist_ok=True)
+    for path in library.iterdir():
+        if not (objects / path.name).exists():
+            shutil.copy2(path, objects)
+    options = ["VERILATOR=verilator -CFLAGS -O0", *arguments]
+    done = subprocess.run(
+        ["make", "check", *options], cwd=folder, env=simulator_environment(), capture_output=True, text=True
+    )
+    for path in objects.glob("verilated*.o"):
+        shutil.copy2(path, library)
+    return done
+
+
+def written(config: HardwareConfig, out: Path, name: str) -> Path:
+    emit(config, out, name)
+    return write_dpi(config, out, name)["dpi_makefile"].parent
+
+
+def verdict(done: subprocess.CompletedProcess[str]) -> str:
+    """The line with PASS or FAIL."""
+    found = [line for line in done.stdout.splitlines() if line.startswith(("PASS: ", "FAIL: "))]
+    assert len(found) == 1, done.stdout + done.stderr
+    return found[0]
+
+
+@pytest.mark.parametrize("name", share(DESIGNS, 4))
+def test_a_right_design_passes(name: str, library: Path, tmp_path: Path) -> None:
+    folder = written(DESIGNS[name], tmp_path, name)
+    done = run(folder, library, "RUN=+blocks=3000 +seed=5")
+    assert done.returncode == 0 and "%Warning" not in done.stderr, done.stderr
+    assert int(verdict(done).removeprefix("PASS: ").split()[0]) > 3000
+
+
+def ties_lost(monkeypatch: pytest.MonkeyPatch, config: HardwareConfig, name: str) -> str:
+    monkeypatch.setattr(element, "rounds_up", lambda rounding, last, below, sticky, random: below)
+    return verilog(config, name)
+
+
+def replaced(right: str, wrong: str):
+    """A mistake in the text of a design."""
+
+    def plant(monkeypatch: pytest.MonkeyPatch, config: HardwareConfig, name: str) -> str:
+        text = verilog(config, name)
+        assert right in text
+        return text.replace(right, wrong)
+
+    return plant
+
+
+PLANTED = {
+    "ties go up": ("encoder", ties_lost),
+    "a result changes while it waits": ("encoder", replaced("if (i_ready) p_3_output_q", "if (1'h1) p_3_output_q")),
+    "Inf comes one binade late": ("decoder", replaced("exponent[8:0] >= 8'hff", "exponent[8:0] > 8'hff")),
+}
+
+
+@pytest.mark.parametrize("name, plant", PLANTED.values(), ids=PLANTED)
+def test_a_planted_bug_fails(name: str, plant, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = written(DESIGNS[name], tmp_path, name)
+    (folder / "planted.v").write_text(plant(monkeypatch, DESIGNS[name], name))
+    done = run(folder, library, "RTL=planted.v")
+    assert done.returncode != 0 and verdict(done).startswith("FAIL: "), done.stdout
+
+
+@pytest.mark.parametrize(
+    "config, words",
+    [
+        (configuration("cast", "e4m3"), "--dpi is for encoders and decoders of MX formats, not for cast yet"),
+        (configuration("two_level_encode", "nvfp4"), "not for two_level_encode yet"),
+        (configuration("hadamard", "hadamard16"), "the model in C has no operation hadamard yet"),
+        (configuration("encode", "e2m1", layout="ggml"), "not the bytes of ggml: leave out layout"),
+        (configuration("encode", "e4m3,e5m2"), "of one format and one scale rule, not of 2 modes"),
+    ],
+)
+def test_other_designs_are_refused_before_a_file_is_written(config: HardwareConfig, words: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=words):
+        write_dpi(config, tmp_path, "top")
+    assert not list(tmp_path.iterdir())
