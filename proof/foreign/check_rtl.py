@@ -267,7 +267,7 @@ class _Checker:
         doubtful(self.check.arguments)
         if not self.check.arguments:
             raise DesignError(unreadable(self.check.objections, self.check.unread))
-        self.check.objections += of_readers(self.check.unread, self.adapter.elaboration)
+        self.check.objections += of_readers(self.check.objections, self.check.unread, self.adapter.elaboration)
         self.check.status = worst(argument.status for argument in self.check.arguments)
         if self.check.status is Status.PASS and self.check.objections:
             self.check.status = Status.UNKNOWN

@@ -283,7 +283,7 @@ class _Asker:
             else:
                 self.counterexample = found
         # added last: if only one reader reads the text and a simulator differs, the tool may be wrong, not the design
-        proof.objections.extend(of_readers(unread, elaboration))
+        proof.objections.extend(of_readers(proof.objections, unread, elaboration))
 
     def _simulation(self, text: str, folder: Path, icarus: bool) -> Simulation:
         return Simulation(

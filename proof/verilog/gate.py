@@ -58,8 +58,12 @@ def objections(design: Elaboration) -> list[Objection]:
     )
 
 
-def of_readers(unread: Mapping[str, str], design: Elaboration) -> list[Objection]:
-    """The objection to a design that only read_verilog could read."""
+def of_readers(found: Sequence[Objection], unread: Mapping[str, str], design: Elaboration) -> list[Objection]:
+    """The objection to a design that only read_verilog could read, unless an objection in ``found`` explains why slang
+    failed by itself.
+    """
+    if found and any(words in unread.get(SLANG, "") for words in FAULTS):
+        return []
     reason = reliance(unread, design)
     return [Objection(design.place(design.top.location), reason)] if reason else []
 

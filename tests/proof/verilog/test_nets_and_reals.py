@@ -85,3 +85,13 @@ def test_the_sentence_is_ours(kind, tmp_path):
     file.write_text(CORE + TOP.format(f"{kind} [7:0] n; assign n = q; assign p = n;"))
     with pytest.raises(DesignError, match=rf"top.v:\d+: n is a net {kind}, which few tools read alike: make it a wire"):
         prove(CONFIG, rtl=file)
+
+
+@pytest.mark.parametrize("kind", ["supply0", "supply1"])
+def test_the_only_sentence_is_ours(kind, tmp_path):
+    """A net that read_verilog can read, and on which slang ends with an assertion."""
+    file = tmp_path / "top.v"
+    file.write_text(CORE + TOP.format(f"{kind} n; assign p = n ? q : q;"))
+    proof = prove(CONFIG, rtl=file)
+    assert proof.status is Status.UNKNOWN
+    assert [objection.reason for objection in proof.objections] == [f"{NET.format(kind)}: make it a wire or a variable"]
