@@ -18,7 +18,7 @@ class Cause(Rule):
     """Cause of a NaN or Inf. If several apply, the first in this order counts."""
 
     TENSOR_SCALE = "tensor_scale", "the tensor scale is NaN, Inf or a divisor that is 0"
-    BLOCK_SCALE = "block_scale", "the block scale is NaN"
+    BLOCK_SCALE = "block_scale", "the block scale is NaN or Inf"
     ELEMENT = "element", "the element is NaN or Inf"
     RANGE = "range", "its scales are too large for float32"
 
@@ -49,7 +49,7 @@ class NotFinite:
         """The counts with their causes, as a sentence.
 
         >>> NotFinite(nan=Counter(block_scale=32)).words
-        '32 results are NaN (32 because the block scale is NaN)'
+        '32 results are NaN (32 because the block scale is NaN or Inf)'
         """
         return " and ".join(
             f"{(total := sum(counts.values()))} result{'s are' if total != 1 else ' is'} {kind} ("
@@ -70,7 +70,7 @@ def not_finite(q: BlockArray, numbers: np.ndarray) -> NotFinite:
     elements = code_values(q.block.element)[codes[places]]
     factors = numbers_of(q.block.scale, scales[(*lines, last // q.block.shape[-1])])
     cause = np.where(np.isfinite(elements), Cause.RANGE, Cause.ELEMENT)
-    cause = np.where(np.isnan(factors), Cause.BLOCK_SCALE, cause)
+    cause = np.where(np.isfinite(factors), cause, Cause.BLOCK_SCALE)
     if q.tensor_scale is not None:
         g = np.asarray(q.tensor_scale)
         g = np.broadcast_to(np.moveaxis(g, q.axis, -1) if g.ndim else g, y.shape)[places]

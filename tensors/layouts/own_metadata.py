@@ -91,7 +91,10 @@ def stored_parts(
 def about(path: Path, contents: Contents) -> tuple[Encode | Nvfp4Encode, dict[str, tuple[int, ...]]]:
     """Numerics and original shapes by name, from the metadata of a quantized file."""
     if KEY not in contents.metadata:
-        raise ValueError(f"{path} was not written by mxcast quantize: it has no {KEY!r} metadata")
+        raise ValueError(
+            f"{path} was not written by mxcast quantize: it has no {KEY!r} metadata; --from names its layout, and "
+            "mxcast inspect finds it"
+        )
     try:
         found = _object("the document", parsed_json(contents.metadata[KEY]))
         tensors = _object("tensors", found.get("tensors"))

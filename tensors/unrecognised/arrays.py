@@ -20,11 +20,15 @@ NARROW = ("F4", "F6_E2M3", "F6_E3M2", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3F
 NOT_READ = "they look quantized, and no layout here has these names, dtypes and shapes"
 INTEGERS = ("U8", "I8", "U16", "I16", "U32", "I32")
 """Dtypes that may hold codes."""
-SCALE = re.compile(r"scale|absmax|scb|zero", re.IGNORECASE)
+SCALE = re.compile(r"scale|absmax|scb|zero|e8m0|shared_exp|exponents?$", re.IGNORECASE)
 """A part of the name of every scale and zero point."""
 OF_ACTIVATIONS = re.compile(r"^(input|output|act|in|out|kv?|[qv])_|_act_")
 """A part of the names of scales that belong to no weight."""
-BARE = re.compile(r"(q|w|weight)?_?(scales?|absmax|scb|zeros?|zero_points?)(_inv|_weight|_\d)*", re.IGNORECASE)
+BARE = re.compile(
+    r"(q|w|weight)?_?(scales?|absmax|scb|zeros?|zero_points?|e8m0|(shared_)?exp(onent)?s?)"
+    r"(_inv|_weight|_\d)*",
+    re.IGNORECASE,
+)
 """Names of scales that belong to the weight of their module."""
 SUFFIX = re.compile(r"_(packed|blocks|qdata|data|codes)$")
 """The end of the names of codes, in place of which scales have their own."""

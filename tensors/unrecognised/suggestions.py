@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ...spec.layouts.scaled import AnyLayout, ScaledLayout
 from ..containers.contents import Stored
-from .arrays import INTEGERS
+from .arrays import INTEGERS, SCALE
 from .named_arrays import BYTES, NamedPart, Reads, laid_out, options_of
 
 MOST = 4
@@ -14,8 +14,8 @@ MOST = 4
 
 
 def suggestions(tensors: Mapping[str, Stored], arrays: Sequence[str]) -> str:
-    """The readings of an array of codes and its possible scales, with the options that choose them; empty without
-    any.
+    """The readings of an array of codes and its possible scales, with the options that choose them; empty if
+    nothing fits. For codes without scales, the option that names them.
     """
     codes, *others = arrays
     found: dict[str, tuple[bool, str]] = {}
@@ -35,6 +35,8 @@ def suggestions(tensors: Mapping[str, Stored], arrays: Sequence[str]) -> str:
     shown = [f"{words} ({options})" for words, options in common][:MOST]
     if tensors[codes].dtype in INTEGERS and others:
         shown.append("whole numbers, which are not read here")
+    if not others and tensors[codes].dtype != "F8_E8M0" and not SCALE.search(codes.rpartition(".")[2]):
+        return f"; --names 'codes={codes},scale=NAME' names its scales, if the file has them"
     return f"; they fit {' or '.join(shown)}" if shown else ""
 
 

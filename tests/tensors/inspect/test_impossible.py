@@ -259,9 +259,9 @@ def test_elements_of_fp8_under_scale_numbers(tmp_path, passes):
     scaled_file(path, codes, scales)
     counts = json.loads(passes(*arguments))["not_finite"][NAME]
     assert counts == {"nan": {"block_scale": 128 * 128}, "inf": {}}
-    codes[:] = 0x7E
+    codes[:], scales[1, 1] = 0x7E, np.inf
     counts = json.loads(passes(*(arguments[0], scaled_file(path, codes, scales), *arguments[2:])))["not_finite"][NAME]
-    assert counts == {"nan": {"block_scale": 128 * 128}, "inf": {"range": 128 * 128}}
+    assert counts == {"nan": {"block_scale": 128 * 128}, "inf": {"range": 128 * 128, "block_scale": 128 * 128}}
 
 
 AMBIGUOUS = [

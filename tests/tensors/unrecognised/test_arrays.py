@@ -20,6 +20,8 @@ UNKNOWN = {
     "integers": {"l.weight": filled("I8", 64, 128), "l.weight_scale": filled("F32", 64, 1)},
     "integers of a library": {"l.qweight": filled("I32", 16, 128), "l.qzeros": filled("I32", 1, 16)},
     "bitsandbytes": {"l.weight": filled("U8", 4096, 1), "l.weight.absmax": filled("F32", 128)},
+    "a name of a format": {"l.mxfp4": filled("U8", 64, 64), "l.e8m0": filled("U8", 64, 4)},
+    "exponents": {"l.elements": filled("U8", 64, 128), "l.shared_exponents": filled("U8", 64, 4)},
     "no scale": {"l.weight": filled("F8_E5M2", 64, 128)},
     "scales alone": {"l.weight_scale": filled("F8_E8M0", 64, 4)},
     "fnuz": {"l.weight": filled("F8_E4M3FNUZ", 64, 128), "l.weight_scale": filled("F32")},
@@ -93,3 +95,17 @@ def test_scales_are_not_quantized(tmp_path, fails, passes):
     own = ["quantize", path, tmp_path / "b.safetensors", "-f", "e2m1"]
     assert "'l.weight_scale_inv' is one of them" in fails(2, *own, "--exclude", "l.weight")
     passes(*own, "--exclude", "l.*")
+
+
+def test_the_way_forward(tmp_path, fails):
+    """Codes without an array that looks like their scales: the options in the sentence read them."""
+    arrays = {"l.weight": filled("F8_E5M2", 64, 128), "l.weight_s": filled("BF16", 64, 1)}
+    path = write_raw(tmp_path / "a.safetensors", arrays)
+    (found,) = inspect_file(path).suspicions
+    assert "--names 'codes=l.weight,scale=NAME' names its scales" in found.sentence
+    alone = write_raw(tmp_path / "s.safetensors", UNKNOWN["scales alone"])
+    assert "--names" not in inspect_file(alone).suspicions[0].sentence
+    out = tmp_path / "b.safetensors"
+    assert main(["dequantize", str(path), str(out), "--names", "codes=l.weight,scale=l.weight_s", "-q"]) == 0
+    out.unlink()
+    assert "--from names its layout, and mxcast inspect finds it" in fails(2, "dequantize", path, out)
