@@ -151,11 +151,12 @@ def tables(results: dict) -> dict[str, str]:
     e4m3 = speed["formats"]["mxfp8_e4m3"]
     others = list(dict.fromkeys(baseline for row in speed["formats"].values() for baseline in row.get("baselines", ())))
     return {
-        "headline": f"**A converter of 32 FP32 numbers to MXFP8 (E4M3) takes {_smallest('e4m3'):,} LUT6 on\nAMD "
-        f"UltraScale (`--target xcu`), one to MXFP4 {_smallest('e2m1'):,}. All subnormals are exact. The golden model\n"
-        f"converts {e4m3['mxcast']:.0f} million elements a second to E4M3 on one core: "
-        f"{e4m3['ratio']:.1f} times what {e4m3['best']} does on a\nwhole tensor, and "
-        f"{e4m3['baselines']['torchao_parts']['ratio']:.2f} of what torchao does if it is fed 2 MiB at a time.**\n",
+        "headline": "**On AMD UltraScale (`--target xcu`) a converter of 32 FP32 numbers to MXFP8 (E4M3) takes "
+        f"{_smallest('e4m3'):,}\nlookup tables (LUT6), and one to MXFP4 takes {_smallest('e2m1'):,}. "
+        "The golden model converts\n"
+        f"{e4m3['mxcast']:.0f} million numbers a second to E4M3 on one core. This is "
+        f"{e4m3['ratio']:.1f} times the speed of {e4m3['best']} on whole\ntensors, and "
+        f"{e4m3['baselines']['torchao_parts']['ratio']:.2f} times its speed on 2 MiB pieces.**\n",
         "synth": markdown([{c: row[c] for c in columns} for row in synth["rows"]])
         + f"\npyosys {synth['yosys']}, `synth_xilinx -family xcu -flatten -noiopad -noclkbuf`, profile `ocp`.\n",
         "quantize": markdown(

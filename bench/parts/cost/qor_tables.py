@@ -181,7 +181,7 @@ def _short(records: list[dict]) -> str:
     return (
         _markdown(rows)
         + "\nLUTs of converters of 32 FP32 numbers under `ocp`, by `--target`. FP32 subnormals are exact, or flushed "
-        "to zero.\nYosys 0.70 maps all of them, also the two published designs; MX-for-FPGA takes BF16.\n"
+        "to zero.\nYosys 0.70 also synthesised the two published designs. MX-for-FPGA converts BF16.\n"
     )
 
 
