@@ -17,6 +17,7 @@ from ..output.output import Output
 
 if TYPE_CHECKING:
     from ...sim import Verification
+    from ...sim.cocotb.regression import Regression
 
 
 def verify(
@@ -49,12 +50,28 @@ def verify(
         ),
     ] = None,
     pad: Pad = False,
+    waves: Annotated[
+        str | None,
+        typer.Option(
+            "--waves",
+            metavar="BLOCK",
+            show_default=False,
+            help="Keep a waveform of this block and its neighbours: a number, or as in reports, such as random:17.",
+        ),
+    ] = None,
     seed: Seed = 0,
 ) -> None:
     """Compare the emitted Verilog with the golden model, in NumPy, bit for bit. Verilator simulates it."""
     asked = request("verify {}", given, output=output, of_any=True, designs=given.out)
     if given.op != "encode" and (exhaustive or tensors is not None or pad):
         raise ValueError(f"--exhaustive, --tensors and --pad are for encoders: leave them out with --op {given.op}")
+    if waves is not None and (exhaustive or asked.many):
+        raise ValueError("--waves shows a block of one converter: leave out --exhaustive, and give one format")
+    window = None
+    if waves is not None:
+        from ...sim.check.window import Window
+
+        window = Window.named(waves)
     if exhaustive:
         if is_nvfp4(asked.configs[0].numerics):
             raise ValueError(f"--exhaustive is not for {asked.configs[0].formats}: leave it out")
@@ -75,10 +92,15 @@ def verify(
         output.configuration(chosen)
         with output.progress(f"verifying {chosen.formats}") as progress, refreshed(force):
             if tensors is None:
-                result = verify(chosen, stimuli=stimuli, blocks=blocks, seed=seed, progress=progress, force=force)
+                result = verify(
+                    chosen, stimuli=stimuli, blocks=blocks, seed=seed, window=window, progress=progress, force=force
+                )
             else:
                 result = verify(
-                    chosen, tensors=read_blocks(tensors, chosen.numerics.block_size, pad), progress=progress
+                    chosen,
+                    tensors=read_blocks(tensors, chosen.numerics.block_size, pad),
+                    window=window,
+                    progress=progress,
                 )
         results.append(result)
         output.table([{"stimulus": name, "blocks": count} for name, count in result.counts.items()])
@@ -88,7 +110,15 @@ def verify(
         )
         if result.record:
             output.say(f"{_source_of(result)}: {result.seconds:.0f} s in all, record {result.record}")
-    output.document(asked.of([result.to_dict() for result in results]))
+    documents = [result.to_dict() for result in results]
+    if window is not None:
+        from ...sim.cocotb.traced import trace
+
+        with output.progress("simulating the block with waves"):
+            traced = trace(window, asked.configs[0], out=given.out, name=asked.name)
+        _say_waves(traced, output)
+        documents[0]["waveform"] = str(traced.waveform)
+    output.document(asked.of(documents))
     _judge(results)
 
 
@@ -105,7 +135,7 @@ def test(
     given: HardwareOptions,
     output: Output,
     simulator: Annotated[str, typer.Option("--sim", metavar="NAME", help="verilator or icarus.")] = "verilator",
-    waves: Annotated[bool, typer.Option("--waves", help="Keep a waveform.")] = False,
+    waves: Annotated[bool, typer.Option("--waves", help="Keep a waveform, with decoded values.")] = False,
     vectors: Annotated[
         Path | None,
         typer.Option(
@@ -153,10 +183,15 @@ def test(
             )
         )
         output.say(f"log {result.log}")
-        if result.waveform:
-            output.say(f"waveform {result.waveform}")
+        _say_waves(result, output)
     output.document(asked.of([result.to_dict() for result in results]))
     _judge(results)
+
+
+def _say_waves(result: Regression, output: Output) -> None:
+    if result.waveform:
+        output.say(f"waveform {result.waveform}")
+        output.say(f"to open it: gtkwave {result.waveform} {result.waveform.with_suffix('.gtkw')}")
 
 
 def _judge(results: list) -> None:

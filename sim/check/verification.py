@@ -24,6 +24,7 @@ from ..simulation import EncoderSimulation, Stimuli
 from ..transactions import Transactions
 from .record import Record
 from .scoreboard import Scoreboard
+from .window import Window
 
 CHUNK = 1 << 15
 """Blocks that are compared at a time."""
@@ -79,6 +80,7 @@ def verify(
     seed: int = 0,
     tensors: Iterable[tuple[str, np.ndarray]] | None = None,
     design: Driver | None = None,
+    window: Window | None = None,
     progress: Callable[[int, int], None] | None = None,
     force: bool = False,
     **fields: Unpack[ConverterFields],
@@ -90,7 +92,8 @@ def verify(
     ``blocks`` random ones. For encoders ``exhaustive`` is every source pattern and every relevant distance below the
     maximum, and ``stratified`` a 64th of that. ``tensors``, pairs of a name and (n, block_size) float32 blocks,
     replaces the stimuli of an encoder. Every mode of the configuration is compared, on a share of the random blocks.
-    ``design`` is verified in place of the emitted file. A design with registers gets gaps on both sides, which depend
+    ``design`` is verified in place of the emitted file. A ``window`` keeps the blocks around the one that it names.
+    A design with registers gets gaps on both sides, which depend
     on ``seed``. ``progress`` is called with the blocks done and the blocks in all (0 if unknown). Raises ValueError for
     stimuli that the operation does not support.
 
@@ -133,7 +136,7 @@ def verify(
             encoder = encoders[number]
             chosen = ((name, [encoder.of_tensor(_as_patterns(name, array, encoder.rules))]) for name, array in given)
         for name, parts in chosen:
-            for _ in _comparisons(board, number, name, parts, design, seed):
+            for _ in _comparisons(board, number, name, parts, design, seed, window):
                 if progress:
                     progress(board.blocks, 0)
     return Verification(
@@ -187,7 +190,13 @@ def _name(config: HardwareConfig, mode: int, stimulus: str) -> str:
 
 
 def _comparisons(
-    board: Scoreboard, mode: int, stimulus: str, parts: Iterable[Transactions], design: Driver, seed: int
+    board: Scoreboard,
+    mode: int,
+    stimulus: str,
+    parts: Iterable[Transactions],
+    design: Driver,
+    seed: int,
+    window: Window | None = None,
 ) -> Iterator[None]:
     """Compare blocks in a mode, a chunk at each step. Random bits depend on the seed and the earlier blocks."""
     rules, name = board.config.modes[mode], _name(board.config, mode, stimulus)
@@ -195,6 +204,8 @@ def _comparisons(
     for part in parts:
         for start in range(0, len(part), CHUNK):
             chunk = drawn(rules, part.rows(slice(start, start + CHUNK)), seed + board.blocks).in_mode(mode)
+            if window is not None:
+                window.offer(name, board.counts[name], board.blocks, mode, chunk)
             _compare(board, name, rules, chunk, design, seed + board.blocks)
             yield
 

@@ -29,6 +29,7 @@ from ..run.beats import in_beats, in_blocks, unsteady
 from ..transactions import Transactions, data_ports, fields, packed, word
 from .beat_flow import BeatFlow
 from .flow import Flow, FlowError
+from .journal import Journal
 from .pins import Design, Pins, number, numbers
 
 BENCH = Path(os.environ["MXCAST_BENCH"])
@@ -39,6 +40,7 @@ ENCODER = cast("ConverterConfig", CONFIG)  # only in tests of encoders
 PORTS = CONFIG.ports
 MODES = list(range(len(CONFIG.modes)))
 UNKNOWN = {name.partition(" mode ")[0] for name in unknowns.tests_of(CONFIG)}
+JOURNAL = Journal(BENCH.with_name(JOB["journal"]) if JOB["journal"] else None, *(JOB["window"] or ()))
 KNOWN = str.maketrans("01XZUWLH-", "110000000")
 ONES = str.maketrans("XZUWLH-", "0000000")
 
@@ -107,12 +109,14 @@ async def check(dut: Design, name: str, mode: int, given: Transactions, *, arriv
     if rules.random_bits and Role.RANDOM not in given.arrays:
         given = drawn(rules, given, JOB["seed"])
     given = supplied(CONFIG, given)
+    JOURNAL.begin(name)
     if CONFIG.latency:
         actual = await stream(dut, name, given)
     else:
         converter, results = Blocks(dut, mode), []
         for row in range(len(given)):
             block = given.values(PORTS, "input", row)
+            JOURNAL.note(("in", "out"), row, mode)
             try:
                 if arrive:
                     results.append(await converter.arrive(block, row % rules.block_size, row % 2 == 1))
@@ -138,7 +142,7 @@ def collected(results: Sequence[Mapping[str, int]]) -> Transactions:
 async def stream(dut: Design, name: str, given: Transactions, gaps: bool = True) -> Transactions:
     """The results of blocks that flow through a converter with registers."""
     beats, unknown = CONFIG.beats, JOB["simulator"] == "icarus"
-    flow = (BeatFlow if beats > 1 else Flow)(dut, CONFIG, JOB["seed"], unknown)
+    flow = (BeatFlow if beats > 1 else Flow)(dut, CONFIG, JOB["seed"], unknown, JOURNAL)
     entering = in_beats(given, data_ports(PORTS, "input"), beats)
     try:
         values = [entering.values(PORTS, "input", row) for row in range(len(entering))]
@@ -157,6 +161,7 @@ async def check_rows(dut: Design, name: str, gaps: bool) -> None:
     board, rows = Scoreboard(CONFIG, repeat=JOB["repeat"]), np.arange(count)
     given = of(CONFIG.numerics).random(count, JOB["seed"] + 1)
     given = drawn(CONFIG.numerics, given, JOB["seed"] + 1).with_arrays({Role.MODE: (rows % modes)[:, None]})
+    JOURNAL.begin(name)
     results = await stream(dut, name, given, gaps)
     for mode, rules in enumerate(CONFIG.modes):
         chosen = rows[rows % modes == mode]
@@ -168,7 +173,9 @@ async def check_rows(dut: Design, name: str, gaps: bool) -> None:
 async def examine(dut: Design, name: str, trials: Iterable[unknowns.Trial]) -> None:
     """Drive inputs with unknown bits: all required bits must be known, and no known bit may be wrong."""
     driven, wrong = 0, []
+    JOURNAL.begin(name)
     for trial in trials:
+        JOURNAL.note(("in", "out"), driven)
         driven += 1
         for port, digits in trial.inputs.items():
             getattr(dut, port).value = LogicArray(digits)
@@ -188,7 +195,10 @@ async def examine(dut: Design, name: str, trials: Iterable[unknowns.Trial]) -> N
     conclude(name, driven, report if wrong else "")
 
 
-if CONFIG.latency:
+if JOB["window"]:
+    pass  # only the blocks of the file
+
+elif CONFIG.latency:
 
     @cocotb.test()
     async def full_rate(dut: Design) -> None:
@@ -266,8 +276,10 @@ def cases(mode: int) -> dict[str, Transactions]:
     return of(rules).regression(JOB["random_blocks"], JOB["seed"])
 
 
-@cocotb.test()
-@cocotb.parametrize(mode=MODES, case=list(cases(0)))
-async def blocks(dut: Design, mode: int, case: str) -> None:
-    """The blocks of one family."""
-    await check(dut, case, mode, cases(mode)[case])
+if not JOB["window"]:
+
+    @cocotb.test()
+    @cocotb.parametrize(mode=MODES, case=list(cases(0)))
+    async def blocks(dut: Design, mode: int, case: str) -> None:
+        """The blocks of one family."""
+        await check(dut, case, mode, cases(mode)[case])

@@ -5,13 +5,14 @@ For `bench`. Inputs change after a rising edge and count at the next one; output
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from cocotb.triggers import Timer
 from cocotb.types import LogicArray
 
 from ...hdl import HardwareConfig
+from .journal import Journal
 from .pins import Design, Pins, number, numbers
 
 FULL = (0, 0)
@@ -30,15 +31,26 @@ class Flow:
 
     PARTS = "blocks"
 
-    def __init__(self, dut: Design, config: HardwareConfig, seed: int, unknown: bool) -> None:
+    def __init__(
+        self, dut: Design, config: HardwareConfig, seed: int, unknown: bool, journal: Journal | None = None
+    ) -> None:
         self.dut, self.config, self.random, self.unknown = dut, config, Random(seed), unknown
         self.pins = Pins(dut, config.ports)
         self.entry: list[int] = []
         """The time at which each block entered."""
         self.time = 0
+        self.journal, self.risen = Journal(None) if journal is None else journal, 0
+
+    def note(self, side: str, blocks: Sequence[Mapping[str, int]], part: int | None, time: int | None = None) -> None:
+        """Tell the journal which part is at a side, or that it is a gap."""
+        if part is not None and part < len(blocks):
+            self.journal.note((side,), part // self.config.beats, blocks[part].get("mode", 0), time)
+        else:
+            self.journal.note((side,), None, time=time)
 
     async def edge(self) -> None:
         self.dut.clk.value = 1
+        self.risen = self.journal.now()
         await Timer(1, "ns")
         self.dut.clk.value = 0
 
@@ -80,11 +92,13 @@ class Flow:
                 rates = self.random.choice(GAPS), self.random.choice(GAPS)
             offered = len(self.entry) < len(blocks) and (offered or self.random.randrange(16) >= rates[0])
             self.drive(blocks[len(self.entry)] if offered else None)
+            self.note("in", blocks, len(self.entry) if offered else None)
             ready = self.random.randrange(16) >= rates[1]
             self.dut.o_ready.value = ready
             await Timer(1, "ns")
             valid, moving = self.bit("o_valid", results), self.bit("i_ready", results)
             result = self.result(results) if valid else None
+            self.note("out", blocks, len(results) if valid else None, self.risen)
             self.check_ready(moving, valid, ready, len(results))
             if waiting is not None and result != waiting:
                 raise FlowError(f"result {len(results)} changed while it was not taken")

@@ -26,6 +26,8 @@ from ..operations import of
 from ..run import tools
 from ..run.preprocess import verilog_file
 from ..run.verilator.runtime import HEADER, LIBRARY, cocotb_library, in_make
+from ..run.view import write_view
+from ..run.waves import JOURNAL, add_decoded, journal
 from ..stored import behind_ports
 from ..transactions import word
 
@@ -33,6 +35,10 @@ SIMULATORS = ("verilator", "icarus")
 
 JOB, LOG, COMPARISONS, RESULTS = "job.json", "log.txt", "comparisons.jsonl", "results.xml"
 """Files that a run leaves in its folder."""
+WAVES, VIEW = "waves.vcd", "waves.gtkw"
+"""Files that a run with waves leaves too."""
+AS_VCD = {"SIM_CMD_SUFFIX": "-vcd"}
+"""The last word on the format of Icarus' dump, for which cocotb asks for FST."""
 COCOTB = {"COCOTB_ANSI_OUTPUT": "0", "COCOTB_REWRITE_ASSERTION_FILES": ""}
 """A log without colours, and no rewriting by pytest, as the bench reports differences itself."""
 
@@ -53,6 +59,7 @@ class Regression:
     """The reports of failed tests."""
     log: Path
     waveform: Path | None
+    """The dump with decoded values; the save file for GTKWave is in the same folder."""
     seed: int
 
     @property
@@ -90,6 +97,8 @@ def test(
     waves: bool = False,
     verilog: Path | str | None = None,
     vectors: Path | str | None = None,
+    window: tuple[int, str] | None = None,
+    show: int = 0,
     force: bool = False,
 ) -> Regression:
     """Run the cocotb bench on the emitted converter (`hdl.emitted`); log and waveform go to ``<out>/<name>/sim/``.
@@ -100,6 +109,10 @@ def test(
     file to test in place of the emitted one. ``vectors`` is a `.npz` of more blocks: ``mode``, and for every data input
     an array of its name, (n, lanes) unsigned words (``x``, or ``p`` and ``scale``; ``random``). ``force`` compiles the
     bench again.
+
+    ``waves`` keeps the dump with decoded values (`run.waves`), and a save file for GTKWave (`run.view`). ``window``,
+    the number of the first block of ``vectors`` and the name of their stimulus, runs nothing but these blocks, in a
+    folder of its own. GTKWave starts at the block ``show``.
 
     Raises `ToolMissing` without the simulator, ValueError for other files, and the errors of `hdl.emitted`.
     """
@@ -115,7 +128,7 @@ def test(
     source = emitted(config, out, name) if verilog is None else Path(verilog)
     # another folder than for the emitted file
     own = Path(out) / (name if verilog is None else f"{name}-{config.config_id}")
-    folder = own / "sim" / simulator
+    folder = own / "sim" / (simulator if window is None else "waves")
     with claimed(folder):
         for path in folder.iterdir():  # files of an earlier run must not count
             if not path.is_dir():
@@ -127,6 +140,8 @@ def test(
             "unknown_blocks": UNKNOWN_BLOCKS,
             "simulator": simulator,
             "comparisons": COMPARISONS,
+            "journal": JOURNAL if waves else None,
+            "window": window,
             "vectors": str(Path(vectors).resolve()) if vectors else None,
             "repeat": f"mxcast test {command_line(config)} --sim {simulator} --seed {seed}",
         }
@@ -160,16 +175,21 @@ def test(
                     cwd=work,
                     input=json.dumps(asked),
                     log=log,
-                    environment={**environment, "MXCAST_BENCH": str(work / JOB), **COCOTB},
+                    environment={
+                        **environment,
+                        "MXCAST_BENCH": str(work / JOB),
+                        **COCOTB,
+                        **(AS_VCD if simulator == "icarus" else {}),
+                    },
                 )
-            waveform = _waveform(work) if waves else None
-            for file in filter(None, [work / COMPARISONS, work / RESULTS, waveform]):
+            waveform = _waves(work, config, top, folder, show) if waves else None
+            for file in (work / COMPARISONS, work / RESULTS):
                 if file.is_file():
                     shutil.copyfile(file, folder / file.name)
         if not (folder / RESULTS).is_file():
             message = f"{simulator} stopped without results (exit status {done.status}): see {folder / LOG}"
             raise ToolError(message) if verilog is None else DesignError(message)
-        return _judged(config, simulator, folder, folder / waveform.name if waveform else None, seed, more)
+        return _judged(config, simulator, folder, waveform, seed, more, only=window is not None)
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # tells pytest that this is not a test
@@ -216,7 +236,7 @@ def _test_of(vectors: Path, config: HardwareConfig) -> str:
 
 
 def _judged(
-    config: HardwareConfig, simulator: str, folder: Path, waveform: Path | None, seed: int, more: list[str]
+    config: HardwareConfig, simulator: str, folder: Path, waveform: Path | None, seed: int, more: list[str], only: bool
 ) -> Regression:
     log, comparisons, results = folder / LOG, folder / COMPARISONS, folder / RESULTS
     expected = list(of(config.numerics).regression(1, seed))
@@ -226,7 +246,7 @@ def _judged(
         expected += ["full_rate", "interleaved"]
     elif simulator == "icarus":
         expected += tests_of(config)
-    expected += more
+    expected = more if only else [*expected, *more]
     lines = comparisons.read_text().splitlines() if comparisons.is_file() else []
     tests = {record["test"]: record["blocks"] for record in map(json.loads, lines)}
     failures = {record["test"]: record["report"] for record in map(json.loads, lines) if record["report"]}
@@ -263,5 +283,13 @@ def _environment(simulator: str) -> dict[str, str]:
     return environment | {"MAKEFLAGS": f"{environment['MAKEFLAGS']} CXX={command} LINK={command}"}
 
 
-def _waveform(folder: Path) -> Path | None:
-    return next((path for pattern in ("**/dump.vcd", "**/*.fst") for path in folder.glob(pattern)), None)
+def _waves(work: Path, config: HardwareConfig, top: str, folder: Path, show: int) -> Path | None:
+    """Write the dump with decoded values, and what GTKWave shows of it; None if there is no dump."""
+    dump = next((path for pattern in ("**/dump.vcd", "**/*.fst") for path in work.glob(pattern)), None)
+    if dump is None or not (work / JOURNAL).is_file():
+        return None
+    rows = journal(work / JOURNAL)
+    known = add_decoded(dump, rows, config, top, folder / WAVES)
+    start = next((row["time"] for row in rows if row["side"] == "in" and row["block"] == show), 0)
+    write_view(folder / VIEW, WAVES, known, config, start)
+    return folder / WAVES

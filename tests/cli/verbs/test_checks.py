@@ -88,12 +88,12 @@ def test_options_arrive(monkeypatch, passes, tmp_path):
     passes("verify", "e4m3", "--profile", "nvidia", "--stimuli", "random", "--blocks", 7, "--seed", 3)
     assert calls["verify"] == (
         converter_config("e4m3", "nvidia"),
-        {"stimuli": "random", "blocks": 7, "seed": 3, "progress": None, "force": False},
+        {"stimuli": "random", "blocks": 7, "seed": 3, "window": None, "progress": None, "force": False},
     )
     passes("verify", "e4m3", "--exhaustive", "--force")
     assert calls["verify"] == (
         CONFIG,
-        {"stimuli": "exhaustive", "blocks": 1_000_000, "seed": 0, "progress": None, "force": True},
+        {"stimuli": "exhaustive", "blocks": 1_000_000, "seed": 0, "window": None, "progress": None, "force": True},
     )
     passes("test", "e4m3", "--sim", "icarus", "--waves", "--seed", 5, "--name", "top", "-o", tmp_path)
     assert calls["test"] == (
@@ -109,6 +109,12 @@ def test_options_arrive(monkeypatch, passes, tmp_path):
             "force": False,
         },
     )
+
+
+def test_waves_are_of_one_block_of_one_converter(fails):
+    assert "leave out --exhaustive" in fails(2, "verify", "e4m3", "--exhaustive", "--waves", "3")
+    assert "give one format" in fails(2, "verify", "all", "--waves", "3")
+    assert "not 'first'" in fails(2, "verify", "e4m3", "--waves", "first")
 
 
 def test_exhaustive_takes_no_other_stimuli(fails):
