@@ -38,6 +38,6 @@ def of_elements(causes: Sequence[Cause], kinds: Mapping[str, np.ndarray], wrong:
 
 
 def in_common(found: Collection[Cause], sentences: Sentences) -> str | None:
-    """The first sentence whose kinds include all that were found; None if no sentence fits, or nothing was found."""
+    """The first sentence that covers the kinds of all causes found; None if no sentence fits, or nothing was found."""
     kinds = {cause.kind for cause in found}
     return next((sentence for several, sentence in sentences if kinds and kinds <= several), None)

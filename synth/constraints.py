@@ -22,7 +22,9 @@ def constrained(config: Config, constraints: Mapping[str, Any]) -> Config:
     if constraints.keys() == {"delays_of"}:
         raise ValueError("delays_of says whose delays count: give latency or frequency_mhz too")
     if config.beats > 1:
-        raise ValueError("latency and frequency_mhz place the registers of whole blocks: give lanes registered_after")
+        raise ValueError(
+            "latency and frequency_mhz are for whole blocks: with lanes, name the registers by registered_after"
+        )
     if config.latency:
         raise ValueError(f"registered_after names the stage boundaries: leave out {' and '.join(constraints)}")
     latency, frequency = constraints.get("latency"), constraints.get("frequency_mhz")

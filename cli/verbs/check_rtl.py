@@ -196,8 +196,8 @@ def _show_one(check: Check, output: Output) -> None:
 
 
 def _show_rules(check: Check, output: Output) -> None:
-    """Print the rules with the most results in common with the design, if these are more than half."""
-    output.say("it matches no profile and no single departure from one")
+    """Print the rules that agree with the design on the most results, if they agree on more than half."""
+    output.say("it matches no profile, and no profile with one rule changed")
     normal = check.divergence
     assert normal is not None  # there is something near
     for role in normal.differing:

@@ -1,4 +1,4 @@
-"""Rules that a converter may follow: every profile, and every single departure from one."""
+"""Rules that a converter may follow: every profile, and every profile with one rule changed."""
 
 from __future__ import annotations
 

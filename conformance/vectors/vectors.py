@@ -105,8 +105,9 @@ def distinct(ports: Iterable[tuple[Port, np.ndarray]]) -> dict[str, int]:
 
 
 def least_distinct(port: Port) -> int:
-    """The number of different words that a set must have at a port: a quarter of all codes, up to 256. A set of zeros,
-    or of numbers that all saturate, has fewer.
+    """The least number of different words at a port in a set of vectors: a quarter of all codes, up to 256.
+
+    A set of zeros has fewer, and so has a set in which all numbers saturate.
     """
     return 1 if port.role in CONSTANTS else min(1 << port.bits, 1024) // 4
 

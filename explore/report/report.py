@@ -181,7 +181,7 @@ def _legend(rows: list[dict]) -> str:
 
 
 def _same(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -> str:
-    """A sentence with the columns that are equal in all points."""
+    """A sentence that lists the columns with one value in all points."""
     if not rows:
         return ""
     same = [

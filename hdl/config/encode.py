@@ -77,7 +77,9 @@ class ConverterConfig(HardwareConfig[Encode]):
                 f"{excerpt(micro.lanes)}"
             )
         if micro.layout:
-            raise ValueError("a layout is of whole blocks, and lanes have a part of a block: leave out one of them")
+            raise ValueError(
+                "a layout needs whole blocks, but lanes deliver parts of a block: leave out layout or lanes"
+            )
         if SCALE_STAGE not in micro.registered_after:
             with_scale = (*micro.registered_after, SCALE_STAGE)
             object.__setattr__(self, "microarchitecture", dataclasses.replace(micro, registered_after=with_scale))

@@ -67,7 +67,7 @@ class BlockLayout:
         return np.moveaxis(self._lines(np.repeat(scales[:, None], self.rows, axis=1), 1), -1, self.axis)
 
     def _lines(self, parts: np.ndarray, width: int) -> np.ndarray:
-        """Blocks (n, rows * width) as lines of neighbouring blocks."""
+        """Blocks (n, rows * width), joined to lines in which neighbouring blocks follow each other."""
         tiles = parts.reshape(self.groups, self.blocks_in_line, self.rows, width).swapaxes(1, 2)
         return tiles.reshape(*self.lines, self.blocks_in_line * width)
 

@@ -122,7 +122,7 @@ def _scale_steps(numerics: Encode) -> tuple[np.ndarray, np.ndarray] | None:
 def encode_blocks(
     blocks: np.ndarray, rules: Rules, scales: np.ndarray, codes: np.ndarray, random: np.ndarray | None
 ) -> np.ndarray:
-    """Encode blocks as `models.quantize_blocks`. Returns the numbers of the blocks with NaN or Inf, whose results are
+    """Encode blocks as `models.quantize_blocks`. Returns the indices of blocks with NaN or Inf, whose results are
     undefined.
     """
     special = np.empty(len(blocks), bool)

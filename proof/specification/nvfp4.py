@@ -189,8 +189,10 @@ class Nvfp4Specification:
     # The scale.
 
     def sixth(self, name: str, b: str) -> str:
-        """Define ``name`` as a sixth of the finite number ``b`` in binary32: ``b`` is between 6 times the middles
-        between the sixth and its neighbours."""
+        """Define ``name`` as b / 6, rounded to binary32, for a finite ``b``.
+
+        The result is nearest: ``b`` lies between 6 times the midpoints from the result to its neighbours.
+        """
         least, one = bits(0, 31), bits(1, 31)
         text = "(declare-const sixth (_ BitVec 31))\n(assert (bvult sixth (_ bv2139095039 31)))\n"
         numbers = {"sixth": "sixth", "before": f"(ite (= sixth {least}) {least} (bvsub sixth {one}))"}

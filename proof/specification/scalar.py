@@ -12,7 +12,7 @@ from .encode import DOUBLE, DOUBLE_BIAS, bits, double, extended, shifted
 def classes(f: FloatFormat, prefix: str, code: str) -> Iterator[str]:
     """``<prefix>negative``, ``<prefix>nan``, ``<prefix>inf`` of a code, and its ``magnitude`` in binary64.
 
-    The magnitude of Inf and NaN reads them as ordinary codes; nothing may depend on it.
+    Under Inf and NaN the magnitude is meaningless (the code read as a number), and nothing may depend on it.
     """
     width, top = f.bits, f.man_bits + f.exp_bits - 1
 

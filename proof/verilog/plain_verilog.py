@@ -1,4 +1,4 @@
-"""The part of Verilog with which one reader alone is trusted: operations on unsigned vectors."""
+"""The subset of Verilog for which a proof accepts a single reader: operations on unsigned vectors."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ def _compare(board: Scoreboard, name: str, rules: Operation, entering: Transacti
 
 
 def _as_patterns(name: str, array: np.ndarray, numerics: Encode | Nvfp4Encode) -> np.ndarray:
-    """Source patterns of blocks: patterns themselves, or float32 numbers, which the source must hold exactly."""
+    """Source patterns of blocks, given as patterns or as float32 numbers that the source format represents exactly."""
     source = DTYPES[numerics.source.name]
     pattern = np.dtype(f"u{source.itemsize}")
     if array.dtype not in (np.float32, pattern) or array.shape[1:] != (numerics.block_size,):

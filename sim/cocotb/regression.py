@@ -217,7 +217,7 @@ def _test_of(vectors: Path, config: HardwareConfig) -> str:
         SyntaxError,
     ) as error:
         wanted = ", ".join(port.name for port in entering)
-        raise ValueError(f"{vectors} is no .npz of blocks, with {wanted} and mode") from error
+        raise ValueError(f"{vectors} must be an .npz file of blocks with the arrays {wanted} and mode") from error
     if not 0 <= mode < len(config.modes):
         raise ValueError(f"{vectors} is of mode {mode}, and the modes are 0 to {len(config.modes) - 1}")
     if sorted(arrays) != sorted(port.name for port in entering):

@@ -142,8 +142,9 @@ def _solved_scales(rules: Nvfp4Encode, rng: np.random.Generator) -> np.ndarray:
 
 
 def _near(rules: Nvfp4Encode, rng: np.random.Generator) -> np.ndarray:
-    """For each tensor the largest magnitudes of blocks nearest to each limit and to each significand of a scale. From
-    FP32 they are moved by a few last places.
+    """Largest magnitudes of blocks, for each tensor: the nearest to each limit, and to each significand of a scale.
+
+    If the source is FP32, they are also moved by a few last places.
     """
     limits = _limits(rules, rng)
     if rules.four_over_six is not FourOverSix.OFF:  # 1.5 times t is at a limit, or rounds to one

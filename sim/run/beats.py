@@ -1,4 +1,4 @@
-"""Blocks as the beats in which hardware with lanes takes and gives them, and back."""
+"""Conversion between blocks and the beats that hardware with lanes takes and returns."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def part_names(name: str, path: Path, numerics: Encode | Nvfp4Encode, count: int
 
 
 def part_layout(shape: tuple[int, ...], numerics: Encode | Nvfp4Encode) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Dtypes and shapes of these parts."""
+    """Dtype and shape of each array in which a tensor is stored."""
     codes, scales = codes_and_scales_shapes(shape, numerics.block_size)
     return (code_name(numerics), codes), ("U8", scales), *([("F32", ())] if has_tensor_scale(numerics) else [])
 

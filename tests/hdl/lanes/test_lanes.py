@@ -71,7 +71,7 @@ def test_lanes_are_a_choice_of_the_hardware_alone():
         ({"lanes": 2, "block_size": 2}, "lanes must be 1, so that a block of 2 has several beats, not 2"),
         (
             {"lanes": 8, "layout": "ggml"},
-            "a layout is of whole blocks, and lanes have a part .*: leave out one of them",
+            "a layout needs whole blocks, but lanes deliver .*: leave out layout or lanes",
         ),
         ({"lanes": 8, "amax_key": "magnitude"}, "lanes collect the reduced key of a block: leave amax_key as reduced"),
         ({"lanes": 1, "amax": "radix4"}, "one lane has no numbers to compare in a cycle: leave amax as compare"),
@@ -96,7 +96,7 @@ def test_what_does_not_know_lanes_says_so(tmp_path):
         prove(config, out=tmp_path)
     with pytest.raises(ValueError, match="^a pair converts whole blocks: leave out lanes$"):
         decoder_of(config)
-    with pytest.raises(ValueError, match="^latency and frequency_mhz place the registers of whole blocks: give lanes"):
+    with pytest.raises(ValueError, match="^latency and frequency_mhz are for whole blocks: with lanes, name"):
         constrained(config, {"latency": 4})
 
 
