@@ -74,7 +74,7 @@ def quantize(
         for an incomplete block, an unknown name, a converter with modes, random bits without the rounding ``sr``, and a
         ``tensor_amax`` that is invalid or not used
     RuntimeError
-        if this thread flushes subnormal numbers to zero
+        if this thread flushes subnormal numbers to zero or does not round to nearest
 
     >>> import numpy as np
     >>> q = quantize(np.linspace(-2, 2, 32, dtype=np.float32), "e2m1", profile="ocp")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..models.arrays.source import require_subnormals
+from ..models.arrays.source import require_float_mode
 from ..models.fast.nvfp4_encode import encode_blocks, tensor_constants
 from ..spec import Nvfp4Encode
 from .certificate import Comparison, require_no_random_bits
@@ -90,7 +90,7 @@ def compare_nvfp4(a: Nvfp4Encode, b: Nvfp4Encode, seed: int = 0) -> Nvfp4Certifi
     >>> found.findings["scales"].compared, found.findings["scales"].differing, found.findings["elements"].differing
     (270400, 269, 0)
     """
-    require_subnormals()
+    require_float_mode()
     if (a.block.name, a.block.shape) != (b.block.name, b.block.shape) or a.block.shape != (16,):
         raise ValueError(
             f"both sides must have the same block format with blocks of 16, not {a.block.name} and {b.block.name}"

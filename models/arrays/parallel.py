@@ -9,7 +9,7 @@ from operator import index
 from typing import TypeVar
 
 from ...spec.catalogue import excerpt
-from .source import require_subnormals, require_whole
+from .source import require_float_mode, require_whole
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -54,12 +54,12 @@ def in_order(work: Callable[[Part], Result], parts: Iterable[Part], jobs: int) -
 def in_chunks(work: Callable[[slice], None], count: int, rows: int, jobs: int) -> None:
     """Call ``work`` for all of ``count`` rows, in slices of ``rows`` that ``jobs`` threads share equally.
 
-    Raises RuntimeError if a thread flushes subnormal numbers to zero.
+    Raises RuntimeError if a thread flushes subnormal numbers to zero or does not round to nearest.
     """
     share = -(-count // (rows * checked_jobs(jobs))) * rows or rows
 
     def of_thread(start: int) -> None:
-        require_subnormals()
+        require_float_mode()
         for first in range(start, min(start + share, count), rows):
             work(slice(first, min(first + rows, count)))
 

@@ -60,16 +60,24 @@ def require_whole(name: str, value: object) -> None:
         raise TypeError(f"{name} must be a whole number, not {excerpt(value)}")
 
 
-def require_subnormals() -> None:
-    """Raise RuntimeError if this thread flushes subnormal numbers to zero, as some libraries set the processor.
+def require_float_mode() -> None:
+    """Raise RuntimeError if this thread flushes subnormal numbers to zero or does not round to nearest, as some
+    libraries set the processor.
 
-    The check compares patterns, because in this mode a comparison of numbers also flushes subnormals.
+    The check compares patterns, because a comparison of numbers may also flush subnormals. The sums lie half a step
+    and 3/4 of a step above 1: upward rounding raises the first one, and the other directions lower the second one.
     """
     smallest = np.array([1], np.uint32).view(np.float32)
+    sums = np.float32(1) + np.array([2, 3], np.float32) * np.float32(2.0**-25)
+    found = None
     if (smallest * np.float32(2)).view(np.uint32)[0] != 2:
+        found = "flushes subnormal numbers to zero"
+    elif sums.view(np.uint32).tolist() != [0x3F800000, 0x3F800001]:
+        found = "does not round to nearest"
+    if found:
         raise RuntimeError(
-            "this thread flushes subnormal numbers to zero (a library has changed the processor's "
-            "floating-point mode), so exact results are impossible"
+            f"this thread {found} (a library has changed the processor's floating-point mode), so exact results are "
+            "impossible"
         )
 
 

@@ -28,7 +28,7 @@ from ...spec.operations.ptx import is_instruction
 from ..arrays.codes import code_values, require_range
 from ..arrays.parallel import in_chunks
 from ..arrays.scratch_buffers import CHUNK
-from ..arrays.source import DTYPES, Random, as_numbers, random_bits, require_subnormals, rounded_to, widen
+from ..arrays.source import DTYPES, Random, as_numbers, random_bits, require_float_mode, rounded_to, widen
 
 
 def cast(
@@ -68,13 +68,13 @@ def cast(
     ValueError
         for an unknown name, an impossible cast, and random bits without the rounding ``sr``
     RuntimeError
-        if this thread flushes subnormal numbers to zero
+        if this thread flushes subnormal numbers to zero or does not round to nearest
 
     >>> x = np.array([1, 1.5, 3, 0, np.inf], np.float32)
     >>> cast(x, "ue8m0", rounding="rp", overflow="satfinite").tolist(), cast(x, "e4m3").tolist()
     ([127, 128, 129, 0, 254], [56, 60, 68, 0, 126])
     """
-    require_subnormals()
+    require_float_mode()
     made = casting(format, profile, **rules)
     if made.is_back:
         raise ValueError(f"cast makes codes: take uncast from {made.source.name} to {made.destination.name}")
@@ -110,7 +110,7 @@ def uncast(
     ValueError
         for codes outside the format, an unknown name, and an impossible cast
     RuntimeError
-        if this thread flushes subnormal numbers to zero
+        if this thread flushes subnormal numbers to zero or does not round to nearest
 
     >>> uncast(np.array([0, 127, 255], np.uint8), "ue8m0")
     array([5.877472e-39, 1.000000e+00,          nan], dtype=float32)

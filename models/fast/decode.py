@@ -31,7 +31,7 @@ from ..arrays.block_codes import BlockCodes, check_codes
 from ..arrays.block_layout import as_blocks, axis_last
 from ..arrays.codes import code_values, numbers_of
 from ..arrays.parallel import in_chunks
-from ..arrays.source import DTYPES, Random, random_bits, require_subnormals
+from ..arrays.source import DTYPES, Random, random_bits, require_float_mode
 from ..native import decode as native
 from ..native import kernels
 from .nan import NANS
@@ -87,14 +87,14 @@ def dequantize(
         if scales or codes are outside their format or do not fit each other, for unknown names, for block formats with
         sub-blocks, and for rules with other scales than E8M0
     RuntimeError
-        if this thread flushes subnormal numbers to zero
+        if this thread flushes subnormal numbers to zero or does not round to nearest
 
     >>> from mxcast.models import quantize
     >>> q = quantize(np.full(32, 1.5, np.float32), "int8")
     >>> dequantize(q)[0], hex(dequantize(q, destination="bf16")[0])
     (np.float32(1.5), '0x3fc0')
     """
-    require_subnormals()
+    require_float_mode()
     if not isinstance(q, BlockCodes):
         raise TypeError(f"dequantize takes a BlockArray, such as quantize returns, not {excerpt(q)}")
     if is_nvfp4(q.block):

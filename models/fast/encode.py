@@ -102,7 +102,7 @@ def quantize(
     ValueError
         for an incomplete block, an unknown name, and random bits that the rounding does not take
     RuntimeError
-        if this thread flushes subnormal numbers to zero
+        if this thread flushes subnormal numbers to zero or does not round to nearest
 
     >>> q = quantize(np.linspace(-2, 2, 32, dtype=np.float32), "e2m1")
     >>> q.scales, q.codes[:4]

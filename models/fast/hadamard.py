@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ...spec import BF16, Decode, Hadamard, block_format
-from ..arrays.source import as_numbers, require_subnormals
+from ..arrays.source import as_numbers, require_float_mode
 from .decode import rounded_patterns
 
 CHUNK = 1 << 12
@@ -42,7 +42,7 @@ def rotate(x: object, rules: Hadamard | int | None = None) -> np.ndarray:
     ValueError
         for an incomplete block, and for signs of more bits
     RuntimeError
-        if this thread flushes subnormal numbers to zero
+        if this thread flushes subnormal numbers to zero or does not round to nearest
 
     >>> ones = np.full(16, 0x3F80, np.uint16)
     >>> [hex(int(pattern)) for pattern in rotate(ones, 0)[:2]]
@@ -54,7 +54,7 @@ def rotate(x: object, rules: Hadamard | int | None = None) -> np.ndarray:
 
 def rotated_array(x: object, size: int, transform: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Apply ``transform``, a function of patterns (n, size), to the blocks of an array. Raises as `rotate`."""
-    require_subnormals()
+    require_float_mode()
     numbers = as_numbers(x, BF16)
     if numbers.ndim == 0 or numbers.shape[-1] % size:
         raise ValueError(f"the last axis must be a multiple of {size} long, not the shape {numbers.shape}")

@@ -55,7 +55,7 @@ def dequantize_nvfp4(
         if scales, codes or tensor scale are outside their format or do not fit each other, for unknown names, and
         for rules of another convention
     RuntimeError
-        if this thread flushes subnormal numbers to zero
+        if this thread flushes subnormal numbers to zero or does not round to nearest
 
     >>> from mxcast.models import quantize_nvfp4
     >>> q = quantize_nvfp4(np.full(16, 1.5, np.float32), "nvfp4")

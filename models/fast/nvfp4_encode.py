@@ -217,7 +217,7 @@ def quantize_nvfp4(
         for an incomplete block, an unknown name, random bits without the rounding ``sr``, and a ``tensor_amax`` that is
         negative, NaN, of another shape or unused
     RuntimeError
-        if this thread flushes subnormal numbers to zero
+        if this thread flushes subnormal numbers to zero or does not round to nearest
 
     >>> q = quantize_nvfp4(np.linspace(-2, 2, 16, dtype=np.float32), "nvfp4", tensor_amax=4.0)
     >>> q.scales, q.codes[:4], q.tensor_scale

@@ -25,6 +25,7 @@ from mxcast.spec import (
     Specials,
     Subnormals,
     block_format,
+    decoding,
     numerics,
 )
 
@@ -138,7 +139,7 @@ def test_every_scale_and_code_back(element, instruction_set):
     rows = codes.reshape(-1, size)
     bytes_ = scales.repeat(codes.shape[1] // size)
     y = np.empty(rows.shape, np.float32)
-    fast_decode.decode_blocks(bytes_, rows, fast_decode.decoding(block), y)
+    fast_decode.decode_blocks(bytes_, rows, decoding(block), y)
     values, factors = fast_decode.code_values(block.element), fast_decode.code_values(block.scale)
     with np.errstate(over="ignore", invalid="ignore"):
         exact = values[rows].astype(np.float64) * factors[bytes_].astype(np.float64)[:, None]

@@ -1,4 +1,4 @@
-"""Flush-to-zero mode of the processor, which some libraries set for the whole process, is refused."""
+"""Flush-to-zero mode and directed rounding of the processor, which some libraries set, are refused."""
 
 import ctypes
 import platform
@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from mxcast.models import dequantize, quantize
+from mxcast.models import cast, dequantize, quantize
 
 pytestmark = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "AMD64"), reason="sets the control register of x86"
@@ -42,3 +42,18 @@ def test_conversions_are_refused(control, bits):
             convert()
     control.set(control.get() & ~bits)
     np.testing.assert_array_equal(dequantize(q), x)
+
+
+@pytest.mark.parametrize("bits", [0x2000, 0x4000, 0x6000], ids=["down", "up", "toward zero"])
+def test_directed_rounding_is_refused(control, bits):
+    """The sums in the conversions need the usual rounding."""
+    x = np.linspace(-3, 3, 64, dtype=np.float32)
+    q = quantize(x, "e4m3")
+    control.set(control.get() | bits)
+    try:
+        for convert in (lambda: quantize(x, "e4m3"), lambda: dequantize(q, jobs=2), lambda: cast(x, "e4m3")):
+            with pytest.raises(RuntimeError, match="does not round to nearest"):
+                convert()
+    finally:
+        control.set(control.get() & ~bits)
+    np.testing.assert_array_equal(quantize(x, "e4m3").codes, q.codes)
