@@ -248,6 +248,8 @@ def test_what_shows_that_checks_can_fail_is_in_every_run() -> None:
         "proof/mutation/test_mutation.py",
         "proof/verilog/test_gate.py",
         "proof/verilog/test_text.py",
+        "native/test_mutants.py",
+        "native/test_compilers.py",
     ]
     marks = "mark.slow", "share(", "in_turn("
     assert not [name for name in planted if any(mark in (ROOT / "tests" / name).read_text() for mark in marks)]

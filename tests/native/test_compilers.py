@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import platform
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mxcast.native.structs import HEADER
+from mxcast.sim.stimuli.boundary import boundary_blocks
+from mxcast.spec import numerics
 
 from .header import LOOPS, WARNINGS, Header
 from .model import Answered, difference
@@ -39,6 +44,28 @@ def test_fast_math_is_refused(tmp_path: Path) -> None:
     command = ["gcc", "-ffast-math", "-I", HEADER.parent, "-c", LOOPS, "-o", tmp_path / "a.o"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0 and "compile without -ffast-math" in done.stderr
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="sets the control register of x86")
+def test_flush_to_zero_changes_no_bit(tmp_path: Path) -> None:
+    """Subnormal numbers keep their value while the processor flushes them in its own arithmetic."""
+    (tmp_path / "mode.c").write_text(
+        "#include <xmmintrin.h>\nunsigned get(void) { return _mm_getcsr(); }\n"
+        "void set(unsigned value) { _mm_setcsr(value); }\n"
+    )
+    subprocess.run(["gcc", "-shared", "-fPIC", tmp_path / "mode.c", "-o", tmp_path / "mode.so"], check=True)
+    mode, header, rules = ctypes.CDLL(str(tmp_path / "mode.so")), Header(tmp_path), numerics("int8")
+    x = np.concatenate([boundary_blocks(rules)[:200], (np.arange(1, 1601, dtype=np.uint32) << 12).reshape(50, 32)])
+    before = header.encode(rules, x)
+    usual = mode.get()
+    mode.set(usual | 0x8040)  # flush to zero, denormals are zero
+    try:
+        flushed = header.encode(rules, x)
+    finally:
+        mode.set(usual)
+    assert (before[1][-50:] != 0).any()
+    for one, other in zip(before, flushed):
+        np.testing.assert_array_equal(one, other)
 
 
 SANITIZED = """
