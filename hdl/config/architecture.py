@@ -23,7 +23,7 @@ from ...spec import (
 )
 from ...spec.catalogue import constructed, excerpt, known_name, unknown_name
 from ..decode.factor import EXPONENTS
-from ..encode.threshold import OFFSETS
+from ..encode.threshold import exponent_offset
 
 
 class AmaxKey(Rule):
@@ -260,7 +260,7 @@ class Microarchitecture(Architecture):
 def _tables(modes: tuple[Encode, ...]) -> bool:
     numerics = modes[0]
     element = numerics.block.element
-    offset = OFFSETS[numerics.scale_rule](element)
+    offset = exponent_offset(numerics)
     if len(modes) > 1 or numerics.random_bits:
         return False
     # under rnz every bit of a fraction decides whether it carries into the exponent

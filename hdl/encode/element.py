@@ -24,7 +24,7 @@ from ..primitives.register import Stage, enable_port
 from ..primitives.rounding import bits_below, rounds_up
 from .mode import by_mode, mode_port
 from .operand import operand, special_flags
-from .threshold import OFFSETS
+from .threshold import exponent_offset
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Target:
     def of(cls, numerics: Encode) -> Target:
         element = numerics.block.element
         # through numbers that the maximum leaves out, or a scale offset above the exponent of the largest element
-        overflows = numerics.specials is Specials.DROP or OFFSETS[numerics.scale_rule](element) > element.emax
+        overflows = numerics.specials is Specials.DROP or exponent_offset(numerics) > element.emax
         if element.kind is Kind.FIXED:
             return cls(1, element.fraction_bits, 1 - element.emax, element.max_code, 1, False, overflows)
         max_code, lowest_field, flushes = element.max_code, 1, numerics.element_subnormals is Subnormals.FLUSH

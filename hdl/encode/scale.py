@@ -10,20 +10,20 @@ from ...spec import Encode, Rounding, ScaleRule, Specials
 from ..config.encode import ConverterConfig
 from .mode import by_mode, mode_port
 from .operand import scale_key_layout, special_flags
-from .threshold import OFFSETS, exceeds_largest, is_above_four_thirds, rounds_up
+from .threshold import exceeds_largest, exponent_offset, rounds_up
 
 
 def scale_offset(numerics: Encode) -> int:
     """Biased exponent of the source minus scale byte: X = exponent - source bias - offset, byte = X + scale bias."""
-    element = numerics.block.element
-    return OFFSETS[numerics.scale_rule](element) + numerics.source.bias - numerics.block.scale.bias
+    return exponent_offset(numerics) + numerics.source.bias - numerics.block.scale.bias
 
 
 def starts_at_one(numerics: Encode) -> bool:
     """Whether an exponent equal to the offset gives byte 1, as the next exponent does. Under `ScaleRule.LINEAR_NEAREST`
     products between 2**-127 and 2**-126 are rounded up, because the first bit of their fractions is set.
     """
-    return numerics.scale_rule is ScaleRule.LINEAR_NEAREST and is_above_four_thirds(numerics.block.element)
+    is_nearest = numerics.scale_rule is ScaleRule.LINEAR_NEAREST
+    return is_nearest and exponent_offset(numerics) > numerics.block.element.emax
 
 
 def largest_scale(numerics: Encode) -> int:

@@ -1,52 +1,56 @@
 """The fraction from which a scale rule raises the scale by one: a comparison with a constant in every binade.
 
-Let a = 2**(e - 127) * (1 + m / 2**23). Every scale rule subtracts a constant from e. It is emax, or the bias for
-``bias_floor``. It is emax + 1 for ``round_log2`` if the largest element is above sqrt(2) * 2**emax, and for
-``linear_nearest`` if it is above 4/3 * 2**emax.
+Let a = 2**(e - 127) * (1 + m / 2**23). Every scale rule subtracts a constant from e, and adds one for fractions m above
+another constant, which is the same in all binades. Both follow from one number, the largest with a shared exponent of
+0: its exponent is subtracted, and its fraction is the last without a raise. For ``ceil`` the number is the largest
+element, for ``floor`` the last FP32 number below a power of two. For ``rceil`` it is the last number whose product
+rounds down to 1, for ``linear_nearest`` the last whose product is below 1.5.
 
-All rules except ``floor`` and ``bias_floor`` add one for fractions m above another constant, which is the same in all
-binades. For ``ceil`` it is the fraction of the largest element. For ``rceil`` it is the last fraction whose product
-rounds down to a power of two. For ``linear_nearest`` it is the last one whose product is below 1.5 times a power of
-two. Only the binade in which the byte first exceeds 0 can have a different constant. There the product of ``rceil`` is
+Only the binade in which the byte first exceeds 0 can have a different constant. There the product of ``rceil`` is
 subnormal, and for elements below 2 it is the binade of the FP32 subnormals.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from math import ceil, floor, isqrt
+from math import ceil, isqrt
 
 from ...spec import ELEMENTS, FP32, TF32, Encode, NumberFormat, ScaleRule, Subnormals
 
-
-def _is_above_root(element: NumberFormat) -> bool:
-    """Is the largest element above sqrt(2) times its power of two? Then so is a number half a binade below it."""
-    return element.max_value**2 > 2 * Fraction(4) ** element.emax
-
-
-def is_above_four_thirds(element: NumberFormat) -> bool:
-    """Is the largest element above 4/3 times its power of two? Then 3/4 of it is above one too."""
-    return 3 * element.max_value > 4 * Fraction(2) ** element.emax
-
-
-OFFSETS = {
-    ScaleRule.BIAS_FLOOR: lambda element: element.bias,
-    ScaleRule.ROUND_LOG2: lambda element: element.emax + _is_above_root(element),
-    ScaleRule.LINEAR_NEAREST: lambda element: element.emax + is_above_four_thirds(element),
-    **dict.fromkeys(
-        (
-            *(ScaleRule.FLOOR, ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN, ScaleRule.EVEN1),
-            ScaleRule.MIDMAX,
-        ),
-        lambda element: element.emax,
-    ),
-}
-"""The constant that each rule subtracts from the exponent."""
-
 NEVER = (1 << 23) - 1
 """The largest FP32 fraction, which no fraction exceeds."""
+
+
+ULP = Fraction(1, 1 << 23)
+"""The place of the last FP32 fraction bit, for a number from 1 to 2."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The largest number with a shared exponent of 0, from which the constants of a scale rule follow."""
+
+    number: Fraction
+    """FP32 numbers above it have a larger shared exponent."""
+    lowest: int | None = None
+    """The last fraction without a raise in the lowest binade; None if it is the same as in other binades."""
+
+    @property
+    def offset(self) -> int:
+        """The constant that the rule subtracts from the exponent: the exponent of the limit."""
+        exponent = self.number.numerator.bit_length() - self.number.denominator.bit_length()
+        return exponent - (self.number < Fraction(2) ** exponent)
+
+    @property
+    def in_binade(self) -> int:
+        """The last fraction without a raise in other binades: the fraction of the limit."""
+        return int((self.number / Fraction(2) ** self.offset - 1) / ULP)
+
+    @property
+    def at_bottom(self) -> int:
+        return self.in_binade if self.lowest is None else self.lowest
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,8 @@ class Threshold:
     @classmethod
     def of(cls, numerics: Encode) -> Threshold:
         element, source = numerics.block.element, numerics.source
-        in_binade, at_bottom = LIMITS[numerics.scale_rule](element)
+        limit = LIMITS[numerics.scale_rule](element)
+        in_binade, at_bottom = limit.in_binade, limit.at_bottom
         if source is TF32:  # it holds widened numbers, all far above the bottom
             at_bottom = in_binade
         elif element.emax == 0 and numerics.input_subnormals is Subnormals.FLUSH:
@@ -72,22 +77,29 @@ class Threshold:
         return cls(in_binade >> dropped, element.emax, at_bottom >> dropped)
 
 
-def _never(element: NumberFormat) -> tuple[int, int]:
-    return NEVER, NEVER
+def _floor(element: NumberFormat) -> Limit:
+    return Limit((2 - ULP) * Fraction(2) ** element.emax)
 
 
-def _ceil(element: NumberFormat) -> tuple[int, int]:
-    return _of_largest(Fraction(element.max_value), element)
+def _bias_floor(element: NumberFormat) -> Limit:
+    return Limit((2 - ULP) * Fraction(2) ** element.bias)
 
 
-def _midmax(element: NumberFormat) -> tuple[int, int]:
-    return _of_largest((element.max_value + Fraction(2) ** (element.emax + 1)) / 2, element)
+def _ceil(element: NumberFormat) -> Limit:
+    return _of_value(Fraction(element.max_value), element)
 
 
-def _of_largest(largest: Fraction, element: NumberFormat) -> tuple[int, int]:
-    in_binade = largest / Fraction(2) ** element.emax - 1
-    at_bottom = in_binade if element.emax else largest / 2  # a subnormal m is m / 2**22 of the smallest scale
-    return int(in_binade * 2**23), int(at_bottom * 2**23)
+def _midmax(element: NumberFormat) -> Limit:
+    return _of_value((element.max_value + Fraction(2) ** (element.emax + 1)) / 2, element)
+
+
+def _round_log2(element: NumberFormat) -> Limit:
+    return _of_value(Fraction(isqrt(int(2 * element.max_value**2 * 4**32)), 2**32), element)
+
+
+def _of_value(number: Fraction, element: NumberFormat) -> Limit:
+    """For a rule that compares values. FP32 subnormals matter if emax is 0; m is m / 2**22 of the smallest scale."""
+    return Limit(number) if element.emax else Limit(number, min(int(number / 2 / ULP), NEVER))
 
 
 def _reciprocal(element: NumberFormat) -> Fraction:
@@ -97,49 +109,37 @@ def _reciprocal(element: NumberFormat) -> Fraction:
     return round(ratio / ulp) * ulp  # Python rounds fractions to even
 
 
-def _linear_nearest(element: NumberFormat) -> tuple[int, int]:
-    # a product rounds up to 1.5 * 2**k from half a unit in the last place below it, because 1.5 * 2**k is even
-    reciprocal, binade = _reciprocal(element), Fraction(2) ** element.emax
-    first = (Fraction(3, 2) - Fraction(1, 2**24)) / (2 if is_above_four_thirds(element) else 1) / reciprocal
+def _linear_nearest(element: NumberFormat) -> Limit:
+    # a product rounds up to 1.5 from half a unit in the last place below it, because 1.5 is even
+    first = Limit((Fraction(3, 2) - ULP / 2) / _reciprocal(element))
+    unit = ULP * Fraction(2) ** first.offset
     # in the lowest binade the product is above 2**-127, as for rceil
-    return ceil((first / binade - 1) * 2**23) - 1, _rceil(element)[1]
+    return Limit((ceil(first.number / unit) - 1) * unit, _rceil(element).lowest)
 
 
-def _rceil(element: NumberFormat) -> tuple[int, int]:
-    reciprocal = _reciprocal(element)
+def _rceil(element: NumberFormat) -> Limit:
+    reciprocal, binade = _reciprocal(element), Fraction(2) ** element.emax
     # a product up to half a unit in the last place above 2**k rounds down to it (a tie to even): 2**(k - 24), and
     # 2**-150 for the subnormal 2**-127
-    largest = (1 + Fraction(1, 2**24)) / reciprocal
-    lowest = (1 + Fraction(1, 2**23)) / reciprocal
-    binade = Fraction(2) ** element.emax
-    at_bottom = lowest / binade - 1 if element.emax else lowest / 2
-    return floor((largest / binade - 1) * 2**23), floor(at_bottom * 2**23)
+    lowest = (1 + ULP) / reciprocal
+    return Limit((1 + ULP / 2) / reciprocal, int((lowest / binade - 1 if element.emax else lowest / 2) / ULP))
 
 
-def _pow2_ceil(element: NumberFormat) -> tuple[int, int]:
-    return 0, 0
+def _pow2_ceil(element: NumberFormat) -> Limit:
+    return Limit(Fraction(2) ** element.emax)
 
 
-def _even(element: NumberFormat) -> tuple[int, int]:
-    last = (1 << 23) - (1 << (22 - element.fraction_bits)) - 1
-    return last, last
+def _even(element: NumberFormat) -> Limit:
+    return Limit((2 - Fraction(1, 2 << element.fraction_bits) - ULP) * Fraction(2) ** element.emax)
 
 
-def _even1(element: NumberFormat) -> tuple[int, int]:
-    return 0x5FFFFF, 0x5FFFFF
+def _even1(element: NumberFormat) -> Limit:
+    return Limit((Fraction(7, 4) - ULP) * Fraction(2) ** element.emax)
 
 
-def _round_log2(element: NumberFormat) -> tuple[int, int]:
-    # the last significand whose square is below the square of the middle; a subnormal m is m / 2**22 of the smallest
-    # scale
-    largest = element.max_value / Fraction(2) ** element.emax
-    in_binade = isqrt(int(largest**2 * (1 if _is_above_root(element) else 4) * 2**45)) - (1 << 23)
-    return in_binade, in_binade if element.emax else min(isqrt(int(largest**2 * 2**45)), NEVER)
-
-
-LIMITS = {
-    ScaleRule.FLOOR: _never,
-    ScaleRule.BIAS_FLOOR: _never,
+LIMITS: dict[ScaleRule, Callable[[NumberFormat], Limit]] = {
+    ScaleRule.FLOOR: _floor,
+    ScaleRule.BIAS_FLOOR: _bias_floor,
     ScaleRule.CEIL: _ceil,
     ScaleRule.RCEIL: _rceil,
     ScaleRule.POW2_CEIL: _pow2_ceil,
@@ -149,22 +149,25 @@ LIMITS = {
     ScaleRule.LINEAR_NEAREST: _linear_nearest,
     ScaleRule.MIDMAX: _midmax,
 }
-"""For each rule, the FP32 fractions above which it raises the scale by one: in a binade, and in the lowest one."""
+"""The limit of each rule for an element format."""
 
 
+def exponent_offset(numerics: Encode) -> int:
+    """The constant that the scale rule subtracts from the exponent."""
+    return LIMITS[numerics.scale_rule](numerics.block.element).offset
+
+
+@cache
 def rounds_up(rule: ScaleRule) -> bool:
     """Can the fraction raise the exponent by one under a scale rule?"""
-    return LIMITS[rule] is not _never
+    return any(LIMITS[rule](element).in_binade < NEVER for element in ELEMENTS.values())
 
 
 @cache
 def exceeds_largest(rule: ScaleRule) -> bool:
     """Can a number be above the largest element under its scale, for some element of OCP?
 
-    It can if the rule subtracts more than emax, or if its threshold is above the fraction of the largest element. One
-    unit in the last place of FP32 does not count, because the product of ``rceil`` is rounded.
+    It can if the limit of the rule is above the largest element. One unit in the last place of FP32 does not count,
+    because the product of ``rceil`` is rounded.
     """
-    return any(
-        OFFSETS[rule](element) > element.emax or LIMITS[rule](element)[0] > _ceil(element)[0] + 1
-        for element in ELEMENTS.values()
-    )
+    return any(LIMITS[rule](element).number > element.max_value * (1 + ULP) for element in ELEMENTS.values())

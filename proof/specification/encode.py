@@ -14,6 +14,7 @@ of the binade below the normal numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 from ...spec import (
@@ -76,35 +77,33 @@ def root_of_two_times(value: Fraction | int) -> Fraction:
     return root
 
 
-LIMITS: dict[ScaleRule, Callable[[NumberFormat], tuple[bool, Fraction]]] = {
-    ScaleRule.FLOOR: lambda e: (True, Fraction(2) ** (e.emax + 1)),
-    ScaleRule.CEIL: lambda e: (False, Fraction(e.max_value)),
-    ScaleRule.RCEIL: lambda e: (False, Fraction(1)),
-    ScaleRule.POW2_CEIL: lambda e: (False, Fraction(2) ** e.emax),
-    ScaleRule.EVEN: lambda e: (True, Fraction(2) ** (e.emax + 1) * (1 - Fraction(1, 1 << e.fraction_bits + 2))),
-    ScaleRule.BIAS_FLOOR: lambda e: (True, Fraction(2) ** (e.bias + 1)),
-    ScaleRule.EVEN1: lambda e: (True, Fraction(2) ** e.emax * Fraction(7, 4)),
-    ScaleRule.ROUND_LOG2: lambda e: (False, root_of_two_times(e.max_value)),
-    ScaleRule.LINEAR_NEAREST: lambda e: (True, Fraction(3, 2)),
-    ScaleRule.MIDMAX: lambda e: (False, (e.max_value + Fraction(2) ** (e.emax + 1)) / 2),
-}
-"""The limit of the largest magnitude as a multiple of its scale, and whether the magnitude must be below it."""
+@dataclass(frozen=True)
+class Inequality:
+    """The relation of a largest magnitude to the smallest scale that is large enough for it."""
 
-READS: dict[ScaleRule, str] = {
-    ScaleRule.FLOOR: "magnitude",
-    ScaleRule.CEIL: "magnitude",
-    ScaleRule.RCEIL: "product",
-    ScaleRule.POW2_CEIL: "field",
-    ScaleRule.EVEN: "field",
-    ScaleRule.BIAS_FLOOR: "magnitude",
-    ScaleRule.EVEN1: "field",
-    ScaleRule.ROUND_LOG2: "magnitude",
-    ScaleRule.LINEAR_NEAREST: "raised product",
-    ScaleRule.MIDMAX: "magnitude",
+    compares: str
+    """The number that is compared: the "magnitude", or its FP32 "product" with the reciprocal of the largest element.
+    In a "raised product", numbers between 2**-127 and 2**-126 become 2**-126. A "field" is the number that the
+    exponent field and fraction would have in a normal number, which differs for FP32 subnormals."""
+    relation: str
+    limit: Callable[[NumberFormat], Fraction]
+    """The multiple of the scale with which the number is compared."""
+
+
+SCALE_RULES: dict[ScaleRule, Inequality] = {
+    ScaleRule.FLOOR: Inequality("magnitude", "fp.lt", lambda e: Fraction(2) ** (e.emax + 1)),
+    ScaleRule.CEIL: Inequality("magnitude", "fp.leq", lambda e: Fraction(e.max_value)),
+    ScaleRule.RCEIL: Inequality("product", "fp.leq", lambda e: Fraction(1)),
+    ScaleRule.POW2_CEIL: Inequality("field", "fp.leq", lambda e: Fraction(2) ** e.emax),
+    ScaleRule.EVEN: Inequality(
+        "field", "fp.lt", lambda e: Fraction(2) ** (e.emax + 1) * (1 - Fraction(1, 1 << e.fraction_bits + 2))
+    ),
+    ScaleRule.BIAS_FLOOR: Inequality("magnitude", "fp.lt", lambda e: Fraction(2) ** (e.bias + 1)),
+    ScaleRule.EVEN1: Inequality("field", "fp.lt", lambda e: Fraction(2) ** e.emax * Fraction(7, 4)),
+    ScaleRule.ROUND_LOG2: Inequality("magnitude", "fp.leq", lambda e: root_of_two_times(e.max_value)),
+    ScaleRule.LINEAR_NEAREST: Inequality("raised product", "fp.lt", lambda e: Fraction(3, 2)),
+    ScaleRule.MIDMAX: Inequality("magnitude", "fp.leq", lambda e: (e.max_value + Fraction(2) ** (e.emax + 1)) / 2),
 }
-"""The number that a rule compares. It is the largest magnitude, or its FP32 product with the reciprocal of the largest
-element. In a "raised product", numbers between 2**-127 and 2**-126 become 2**-126. A "field" is the number that the
-exponent field and fraction would have in a normal number, which differs for FP32 subnormals."""
 
 ADDED: dict[Rounding, Callable[[int, int], str]] = {
     Rounding.RTZ: lambda n, width: bits(0, width),
@@ -209,25 +208,24 @@ class Specification:
             f"(define-fun power ((b (_ BitVec {w}))) {DOUBLE} (fp #b0 (bvadd ((_ zero_extend {11 - w}) b) "
             f"{bits(DOUBLE_BIAS - self.scale.bias, 11)}) {bits(0, 52)}))"
         )
-        rule, number = n.scale_rule, "(magnitude x)"
-        if READS[rule] == "field" and s is not FP16 and n.input_subnormals is Subnormals.EXACT:
+        rule, number = SCALE_RULES[n.scale_rule], "(magnitude x)"
+        if rule.compares == "field" and s is not FP16 and n.input_subnormals is Subnormals.EXACT:
             as_normal = f"(fp #b0 {bits(DOUBLE_BIAS - s.bias, 11)} {shifted('(fraction x)', s.man_bits, 52)})"
             number = (
                 f"(ite (and (= (field x) {bits(0, s.exp_bits)}) (not (= (fraction x) {bits(0, s.man_bits)}))) "
                 f"{as_normal} (magnitude x))"
             )
-        if READS[rule] in ("product", "raised product"):
+        if rule.compares in ("product", "raised product"):
             number = (
                 f"({TO_DOUBLE} RNE (fp.mul RNE ((_ to_fp 8 24) RNE (magnitude x)) "
                 f"((_ to_fp 8 24) RNE {rational(1 / Fraction(e.max_value))})))"
             )
-        if READS[rule] == "raised product":
+        if rule.compares == "raised product":
             lowest, normal = (double(Fraction(2) ** exponent) for exponent in (self.scale.emin, FP32.emin))
             number = f"(let ((p {number})) (ite (and (fp.lt {lowest} p) (fp.lt p {normal})) {normal} p))"
-        strict, limit = LIMITS[rule](e)
         yield (
-            f"(define-fun covers ((x (_ BitVec {s.bits})) (b (_ BitVec {w}))) Bool ({'fp.lt' if strict else 'fp.leq'} "
-            f"{number} (fp.mul RNE (power b) {double(limit)})))"
+            f"(define-fun covers ((x (_ BitVec {s.bits})) (b (_ BitVec {w}))) Bool ({rule.relation} {number} "
+            f"(fp.mul RNE (power b) {double(rule.limit(e))})))"
         )
         yield f"""(define-fun scale_of ((x (_ BitVec {s.bits})) (b (_ BitVec {w}))) Bool
   ; the byte of a block in which x has the largest magnitude

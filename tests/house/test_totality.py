@@ -50,8 +50,8 @@ TABLES = {
     ScaleRule: {
         "models.exact.scale": "SCALE_RULES",
         "models.fast.scale": "SCALE_RULES",
-        "hdl.encode.threshold": "LIMITS OFFSETS",
-        "proof.specification.encode": "LIMITS READS",
+        "hdl.encode.threshold": "LIMITS",
+        "proof.specification.encode": "SCALE_RULES",
     },
     Rounding: {
         "models.exact.encode": "ROUNDINGS",

@@ -1,5 +1,6 @@
 """Micro-architectures: different hardware, equal bits."""
 
+from fractions import Fraction
 from itertools import product
 
 import pytest
@@ -9,7 +10,7 @@ from mxcast.hdl import BEST, BEST_DECODERS, Goal, Quantizer, converter_config, d
 from mxcast.hdl.config.goals import decoder_fields_of
 from mxcast.hdl.emission.modules import ModuleLibrary
 from mxcast.hdl.encode.table_codes import Element
-from mxcast.hdl.encode.threshold import OFFSETS
+from mxcast.hdl.encode.threshold import LIMITS, Limit
 from mxcast.hdl.primitives.normalise import normalised
 from mxcast.hdl.primitives.table import Table
 from mxcast.proof import prove
@@ -102,7 +103,7 @@ def test_tables_need_numbers_near_the_top(monkeypatch):
     """A rule that leaves the top binade empty needs the quantizer that shifts."""
     for element, most in (("int8", 0), ("e4m3", 8), ("e2m1", 2)):
         for offset in (most, most + 1):
-            monkeypatch.setitem(OFFSETS, ScaleRule.FLOOR, lambda _, offset=offset: offset)
+            monkeypatch.setitem(LIMITS, ScaleRule.FLOOR, lambda _, offset=offset: Limit(Fraction(2) ** offset))
             assert supports(Quantizer.TABLE, (numerics(element),)) is (offset == most), (element, offset)
 
 

@@ -17,7 +17,7 @@ from mxcast.hdl.primitives import amax
 from mxcast.sim import test as regress
 from mxcast.sim import verify
 from mxcast.sim.run.verilator.verilated import driver_of
-from mxcast.spec import EncodedZero, ScaleRule, Specials, Subnormals
+from mxcast.spec import EncodedZero, NumberFormat, ScaleRule, Specials, Subnormals
 
 NAME = "planted"
 
@@ -67,7 +67,12 @@ def rceil_in_exact_arithmetic(monkeypatch, config) -> str:
 
 
 def log2_rounded_in_the_binade_of_destmax(monkeypatch, config) -> str:
-    monkeypatch.setitem(threshold.OFFSETS, ScaleRule.ROUND_LOG2, lambda element: element.emax)
+    right = threshold.LIMITS[ScaleRule.ROUND_LOG2]
+
+    def halved(element: NumberFormat) -> threshold.Limit:
+        return replace(right(element), number=right(element).number / 2)
+
+    monkeypatch.setitem(threshold.LIMITS, ScaleRule.ROUND_LOG2, halved)
     return verilog(config, NAME)
 
 
