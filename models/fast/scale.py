@@ -67,11 +67,10 @@ def _holding(amax: np.ndarray, element: NumberFormat, largest: Fraction) -> np.n
     """The smallest byte with a <= largest * 2**X, where ``largest`` is in the top binade of the element."""
     # both limits are in units of the last place of a: in its own binade, and at exponent -127 of FP32 subnormals, which
     # need more than the smallest scale only if ``largest`` is below 2
-    in_binade = (largest / Fraction(2) ** element.emax - 1) * 2**23
-    at_bottom = largest * 2**22
-    assert in_binade.denominator == at_bottom.denominator == 1
+    in_binade = int((largest / Fraction(2) ** element.emax - 1) * 2**23)
+    at_bottom = min(int(largest * 2**22), 2**32 - 1)
     exponent = _exponent(amax)
-    limit = np.where(exponent > 0, np.uint32(int(in_binade)), np.uint32(min(int(at_bottom), 2**32 - 1)))
+    limit = np.where(exponent > 0, np.uint32(in_binade), np.uint32(at_bottom))
     return exponent - element.emax + ((amax & FRACTION) > limit)
 
 
