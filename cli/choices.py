@@ -17,6 +17,7 @@ from ..hdl import (
     decoder_config,
     nvfp4_config,
 )
+from ..hdl.config.architecture import Interface
 from ..spec import (
     BLOCK_SIZES,
     CAST_RULES,
@@ -59,6 +60,7 @@ def _encoders() -> Rows:
         _row("block_size", sizes, "elements that share a scale: a power of two"),
         _random_bits("element"),
         _row("lanes", "1 to 64", "numbers in a clock cycle, a power of two below the block size; by default a block"),
+        *(_row("interface", str(one), one.__doc__) for one in Interface),
         *_built(
             converter_config("e4m3", source="fp16"), "; widened with fp16 only, a level for each level of the tree"
         ),

@@ -10,6 +10,7 @@ import numpy as np
 from ..hdl import HardwareConfig
 from ..models.arrays.packing import stored_blocks
 from ..spec import Role
+from .run.axis import around_axis
 
 
 @lru_cache(maxsize=16)
@@ -43,8 +44,11 @@ def on_pins(config: HardwareConfig, values: Mapping[str, int]) -> dict[str, int]
 
 def behind_ports(config: HardwareConfig, text: str, top: str) -> tuple[str, str]:
     """A Verilog text with a module that has the ports of a configuration around the module ``top`` with its pins, and
-    the name of this module. Without a layout the text stays the same.
+    the name of this module. The text of a converter with these pins stays the same.
     """
+    if config.has_axis:
+        around, name = around_axis(config, top)
+        return f"{text}\n{around}", name
     places = _places(config)
     if not places:
         return text, top

@@ -13,8 +13,8 @@ from typing import TypedDict
 
 WRAPPER = "wrapper"
 """Module name of the wrapper."""
-CLOCK = "clk"
-"""The port of a design that gets the clock; all others, a reset and handshakes too, are data."""
+CLOCKS = ("clk", "aclk")
+"""The ports of designs that get the clock; all others, a reset and handshakes too, are data."""
 FOLD = 4
 
 
@@ -34,8 +34,8 @@ def wrapper(top: str, ports: Iterable[PortOf]) -> str:
     connections, taken = [], {"input": 0, "output": 0}
     for port in ports:
         name, direction, width = port["name"], port["direction"], port["width"]
-        if name == CLOCK:
-            connections.append(f".{CLOCK}(clk)")
+        if name in CLOCKS:
+            connections.append(f".{name}(clk)")
             continue
         start = taken[direction]
         taken[direction] += width

@@ -96,6 +96,14 @@ class Nvfp4Form(Rule):
     )
 
 
+class Interface(Rule):
+    """The handshake of an encoder with lanes."""
+
+    STREAM = "stream", "valid and ready; i_ready follows o_ready within the cycle"
+    SKID = "skid", "valid and ready; results leave registers, and i_ready depends on registers only"
+    AXIS = "axis", "AXI4-Stream with packets: numbers and codes, and a stream of scales"
+
+
 CHOICES: dict[str, type[Rule]] = {"amax_key": AmaxKey, "amax": Amax, "quantizer": Quantizer, "structure": Structure}
 """Fields of `Microarchitecture` that are enumerations."""
 
@@ -129,6 +137,7 @@ class MicroarchitectureFields(LayoutFields, total=False):
     quantizer: str
     structure: str
     lanes: int
+    interface: str
 
 
 class DecoderArchitectureFields(LayoutFields, total=False):
@@ -239,11 +248,15 @@ class Microarchitecture(Architecture):
     structure: Structure = Structure.FLAT
     lanes: int = 0
     """Numbers that enter and codes that leave in a clock cycle; 0 for a whole block."""
+    interface: Interface = Interface.STREAM
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "interface", Interface.named("interface", self.interface))
         if type(self.lanes) is not int:
             raise TypeError(f"lanes must be a whole number, not {excerpt(self.lanes)}")
+        if not self.lanes and self.interface is not Interface.STREAM:
+            raise ValueError(f"the interface {self.interface} needs lanes: give lanes too")
         if self.lanes and self.amax_key is AmaxKey.MAGNITUDE:
             raise ValueError("lanes collect the reduced key of a block: leave amax_key as reduced")
         if self.lanes == 1 and self.amax is not Amax.COMPARE:
@@ -253,8 +266,17 @@ class Microarchitecture(Architecture):
                 f"amax {self.amax} works on the reduced key only: whole magnitudes are compared by the tree (compare)"
             )
 
+    @property
+    def always_registered(self) -> frozenset[str]:
+        """Stage boundaries that always have registers: with lanes ``scale``, where the scale meets the stored numbers,
+        and ``output`` if results leave registers.
+        """
+        output = frozenset() if self.interface is Interface.STREAM else frozenset(("output",))
+        return output | {"scale"} if self.lanes else frozenset()
+
     def _more(self) -> dict[str, object]:
-        return {"lanes": self.lanes} if self.lanes else {}
+        lanes = {"lanes": self.lanes} if self.lanes else {}
+        return lanes | ({"interface": str(self.interface)} if self.interface is not Interface.STREAM else {})
 
 
 def _tables(modes: tuple[Encode, ...]) -> bool:

@@ -8,7 +8,17 @@ from typing import ClassVar, TypeAlias, Unpack
 
 from ...spec import FP16, TF32, BlockFormat, Encode, EncodeFields, NumberFormat, Port, numerics
 from ...spec.catalogue import constructed, excerpt
-from .architecture import SUPPORTS, TOGETHER, AmaxKey, Microarchitecture, MicroarchitectureFields, Quantizer, supports
+from .architecture import (
+    SUPPORTS,
+    TOGETHER,
+    AmaxKey,
+    Interface,
+    Microarchitecture,
+    MicroarchitectureFields,
+    Quantizer,
+    supports,
+)
+from .axis import axis_pins, axis_words
 from .goals import Goal, fields_of, optimized
 from .hardware import Fields, HardwareConfig, TargetFields
 
@@ -80,9 +90,10 @@ class ConverterConfig(HardwareConfig[Encode]):
             raise ValueError(
                 "a layout needs whole blocks, but lanes deliver parts of a block: leave out layout or lanes"
             )
-        if SCALE_STAGE not in micro.registered_after:
-            with_scale = (*micro.registered_after, SCALE_STAGE)
-            object.__setattr__(self, "microarchitecture", dataclasses.replace(micro, registered_after=with_scale))
+        missing = sorted(micro.always_registered - {*micro.registered_after})
+        if missing:
+            every = (*micro.registered_after, *missing)
+            object.__setattr__(self, "microarchitecture", dataclasses.replace(micro, registered_after=every))
 
     @classmethod
     def _modes(cls, format: object, profile: str | None, rules: Fields) -> tuple[Encode, ...]:
@@ -107,6 +118,23 @@ class ConverterConfig(HardwareConfig[Encode]):
     @property
     def beats(self) -> int:
         return self.numerics.block_size // self.lanes
+
+    @property
+    def is_elastic(self) -> bool:
+        return self.microarchitecture.interface is not Interface.STREAM
+
+    @property
+    def has_axis(self) -> bool:
+        """Are the pins AXI4-Stream?"""
+        return self.microarchitecture.interface is Interface.AXIS
+
+    @property
+    def latency(self) -> int:
+        return super().latency + self.has_axis  # a register at the input
+
+    @property
+    def pins(self) -> tuple[Port, ...]:
+        return axis_pins(self.numerics, self.lanes, self.mode_bits) if self.has_axis else super().pins
 
     @property
     def operation_ports(self) -> tuple[Port, ...]:
@@ -157,6 +185,8 @@ class ConverterConfig(HardwareConfig[Encode]):
     def port_words(self) -> dict[str, str]:
         rules, block = self.numerics, self.numerics.block
         elements = " or ".join(dict.fromkeys(mode.block.element.name for mode in self.modes))
+        if self.has_axis:
+            return axis_words(rules, self.lanes, self.beats)
         first = "the first of the beat" if self.beats > 1 else "element 0"
         of_block = f"; {self.beats} beats are a block" if self.beats > 1 else ""
         return {

@@ -15,6 +15,7 @@ from .architecture import (
     AmaxKey,
     DecoderArchitecture,
     DecoderArchitectureFields,
+    Interface,
     Lane,
     Microarchitecture,
     MicroarchitectureFields,
@@ -144,7 +145,9 @@ def fields_of(
                 chosen[name] = str(getattr(architecture, name))
         if architecture.lanes:
             chosen["lanes"] = str(architecture.lanes)
-        if architecture.registered_after and not (architecture.lanes and len(architecture.registered_after) == 1):
+        if architecture.interface is not Interface.STREAM:
+            chosen["interface"] = str(architecture.interface)
+        if set(architecture.registered_after) - architecture.always_registered:
             chosen["registered_after"] = ",".join(architecture.registered_after)
         if architecture.layout:
             chosen["layout"] = architecture.layout

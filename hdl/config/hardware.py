@@ -283,6 +283,16 @@ class HardwareConfig(ABC, Generic[Op]):
         return len(self.microarchitecture.registered_after) + (self.beats if self.beats > 1 else 0)
 
     @property
+    def is_elastic(self) -> bool:
+        """Does no output follow an input within a cycle?"""
+        return False
+
+    @property
+    def has_axis(self) -> bool:
+        """Are the pins AXI4-Stream?"""
+        return False
+
+    @property
     def beats(self) -> int:
         """Clock cycles in which a block enters, a part in each."""
         return 1

@@ -22,6 +22,7 @@ from ..config.nvfp4_encode import Nvfp4Config
 from ..decode.block import BlockDecoder
 from ..encode.block import BlockConverter
 from ..hadamard.transform import HadamardTransform
+from ..lanes.axis import AxisConverter
 from ..lanes.encoder import LaneConverter
 from ..nvfp4.decoder import Nvfp4Decoder
 from ..nvfp4.encoder import Nvfp4Converter
@@ -47,7 +48,9 @@ COMPONENTS: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
 
 def component_of(config: HardwareConfig) -> type[Pipeline[Any]]:
     """The top component of a configuration."""
-    return LaneConverter if config.beats > 1 else COMPONENTS[type(config)]
+    if config.beats > 1:
+        return AxisConverter if config.has_axis else LaneConverter
+    return COMPONENTS[type(config)]
 
 
 def default_name(config: HardwareConfig) -> str:
@@ -82,6 +85,13 @@ CLOCKING = {
 }
 """The JSON about clock, reset and handshake."""
 
+AXIS_CLOCKING = {
+    "clock": {"port": "aclk", "edge": "rising"},
+    "reset": {"port": "aresetn", "active": "low", "synchronous": True, "clears": "the valid bits"},
+    "streams": {"input": ["s_axis"], "output": ["m_axis", "m_axis_scale"]},
+}
+"""The same with AXI4-Stream."""
+
 
 def describe(config: HardwareConfig, name: str | None = None) -> dict[str, Any]:
     """The JSON about the Verilog: configuration, latency, ports, widths, and versions of the tools."""
@@ -101,7 +111,7 @@ def describe(config: HardwareConfig, name: str | None = None) -> dict[str, Any]:
 def _clocking(config: HardwareConfig) -> dict[str, object]:
     """The initiation interval is in clock cycles: a block can enter after so many, in so many beats."""
     beats = {"beats": config.beats} if config.beats > 1 else {}
-    return {**beats, "initiation_interval": config.beats, **CLOCKING}
+    return {**beats, "initiation_interval": config.beats, **(AXIS_CLOCKING if config.has_axis else CLOCKING)}
 
 
 def _modes(config: ConverterConfig) -> list[dict[str, object]]:
@@ -130,17 +140,18 @@ def pin_words(config: HardwareConfig) -> dict[str, str]:
     entering = [port.name for port in config.pins if port.role.is_data and port.direction == "input"]
     leaving = [port.name for port in config.pins if port.is_result]
     part = "beat" if config.beats > 1 else "block"
+    follows = "depends on registers only" if config.is_elastic else "follows o_ready in the same cycle"
     return {
-        **config.port_words(),
         **_stored(config),
         "clk": "all registers change at its rising edge",
         "rst": "synchronous, active high: drops all blocks that are inside; nothing enters or leaves meanwhile",
         "i_valid": f"{' and '.join(entering)} are of a {part}",
-        "i_ready": f"a {part} is taken at the edge that sees i_valid too; follows o_ready in the same cycle",
+        "i_ready": f"a {part} is taken at the edge that sees i_valid too; {follows}",
         "o_first": "the beat is the first of its block",
         "o_last": "the beat is the last of its block",
         "o_valid": _holds(leaving),
         "o_ready": "a result is taken at the edge that sees o_valid too",
+        **config.port_words(),
     }
 
 
@@ -188,7 +199,7 @@ def _timing(config: HardwareConfig) -> str:
     if config.beats > 1:
         return (
             f"Latency: {config.latency} cycles from the first beat of a block to the first of its result, if nothing "
-            f"waits (o_ready); a beat can enter in every cycle (initiation interval {config.beats})."
+            f"waits; a beat can enter in every cycle (initiation interval {config.beats})."
         )
     return (
         f"Latency: {config.latency} cycles, if nothing waits (o_ready); a block can enter in every cycle "

@@ -38,6 +38,9 @@ QUARTUS_PART = r"[0-9A-Z]{6,24}"
 PERIODS = (0.001, 1e6)
 """Nanoseconds: from a picosecond, the resolution of the tools, to a millisecond."""
 
+CLOCKS = ("clk", "aclk")
+"""Names of a clock."""
+
 Files = dict[str, tuple[str, str]]
 
 
@@ -65,7 +68,12 @@ def _head(about: About, says: str) -> str:
 
 
 def _clocked(about: About) -> bool:
-    return any(port["name"] == "clk" for port in about["ports"])
+    return _clock(about) is not None
+
+
+def _clock(about: About) -> str | None:
+    """The name of the clock."""
+    return next((port["name"] for port in about["ports"] if port["name"] in CLOCKS), None)
 
 
 def _constraints(about: About, period: float) -> str:
@@ -73,12 +81,12 @@ def _constraints(about: About, period: float) -> str:
         direction: " ".join(
             f"{p['name']}[*]" if p["width"] > 1 else p["name"]
             for p in about["ports"]
-            if p["direction"] == direction and p["name"] != "clk"
+            if p["direction"] == direction and p["name"] not in CLOCKS
         )
         for direction in ("input", "output")
     }
     if _clocked(about):
-        clock = f"create_clock -name clk -period {period:.10g} [get_ports clk]"
+        clock = f"create_clock -name clk -period {period:.10g} [get_ports {_clock(about)}]"
     else:
         clock = (
             "# no clock in the design: from inputs to outputs in one period\ncreate_clock -name clk "
@@ -131,7 +139,7 @@ def _quartus(about: About, part: str) -> str:
             f"not {excerpt(part)}"
         )
     name = about["name"]
-    vectors = " ".join(f"{p['name']} {p['width']}" for p in about["ports"] if p["name"] != "clk")
+    vectors = " ".join(f"{p['name']} {p['width']}" for p in about["ports"] if p["name"] not in CLOCKS)
     head = _head(about, "synthesis, fitting and timing, all ports but a clock as virtual pins")
     return f"""{head}#   quartus_sh -t {name}.tcl
 # The project and its reports are written beside this file.

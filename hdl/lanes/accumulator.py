@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -34,4 +34,32 @@ class KeyAccumulator(wiring.Component):
         with m.If(self.enable & (self.is_first | (key > amax_q))):
             m.d.sync += amax_q.eq(key)
         m.d.comb += self.amax.eq(amax_q)
+        return m
+
+
+class KeyHolder(wiring.Component):
+    """`KeyAccumulator` with a second register for the key of a complete block, while the next block is compared.
+
+    Ports
+    -----
+    enable, is_first, key : in, as of `KeyAccumulator`
+    is_last : in, whether the beat is the last of its block
+    amax : out, the largest key of the last complete block
+    """
+
+    def __init__(self, config: ConverterConfig) -> None:
+        layout = scale_key_layout(operand_config(config))
+        super().__init__({"enable": In(1), "is_first": In(1), "is_last": In(1), "key": In(layout), "amax": Out(layout)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        key = self.key.as_value()
+        largest_q = Signal(len(key), reset_less=True)
+        amax_q = Signal(len(key), reset_less=True)
+        largest = Signal(len(key))
+        m.d.comb += [largest.eq(Mux(self.is_first | (key > largest_q), key, largest_q)), self.amax.eq(amax_q)]
+        with m.If(self.enable):
+            m.d.sync += largest_q.eq(largest)
+            with m.If(self.is_last):
+                m.d.sync += amax_q.eq(largest)
         return m

@@ -30,10 +30,13 @@ class BeatCodes(wiring.Component):
     is_first, is_last : in, the place of the beat in its block
     scale, p : out, the scale of the block, and the codes of the beat
     o_first, o_last : out, its place in its block
+    marks, o_marks : in and out, bits of a packet; if there are ``marks``
+    next_first, next_scale, next_marks : out, ``o_first``, ``scale`` and ``o_marks`` before the registers at the output;
+        if there are ``marks``
     """
 
-    def __init__(self, config: ConverterConfig) -> None:
-        self.config = config
+    def __init__(self, config: ConverterConfig, marks: int = 0) -> None:
+        self.config, self.marks_width = config, marks
         self.inside = operand_config(config)
         numerics, lanes = self.inside.numerics, config.lanes
         self.elements = [quantizer_of(self.inside) for _ in range(lanes)]
@@ -52,6 +55,12 @@ class BeatCodes(wiring.Component):
                 "p": Out(numerics.block.element.bits * lanes),
                 "o_first": Out(1),
                 "o_last": Out(1),
+                **({"marks": In(marks), "o_marks": Out(marks)} if marks else {}),
+                **(
+                    {"next_first": Out(1), "next_scale": Out(numerics.block.scale.bits), "next_marks": Out(marks)}
+                    if marks
+                    else {}
+                ),
             }
         )
 
@@ -75,9 +84,10 @@ class BeatCodes(wiring.Component):
 
         names = [lane_name("x", lane, numerics) for lane in range(config.lanes)]
         lanes = {name: self.numbers[self.width * lane :][: self.width] for lane, name in enumerate(names)}
-        now = Stage(m, self, control=("random",)).crossed(
-            SCALE_STAGE, **lanes, is_first=self.is_first, is_last=self.is_last
-        )
+        place = {"is_first": self.is_first, "is_last": self.is_last}
+        if self.marks_width:
+            place["marks"] = self.marks
+        now = Stage(m, self, control=("random",)).crossed(SCALE_STAGE, **lanes, **place)
         count = numerics.random_bits
         for lane, (name, element) in enumerate(zip(names, elements)):
             m.submodules[lane_name("element", lane, numerics)] = instantiated(element, platform)
@@ -88,15 +98,18 @@ class BeatCodes(wiring.Component):
                 *([element.random.eq(now.random[count * lane :][:count])] if count else []),
                 *([element.enable.eq(self.enable)] if "enable" in ports else []),
             ]
-        now = Stage(m, self, values={"scale": kept["scale"], "is_first": now.is_first, "is_last": now.is_last})
+        now = Stage(m, self, values={"scale": kept["scale"], **{name: now.values[name] for name in place}})
         for boundary in config.element_stages:  # the quantizers have their own registers
             now = now.crossed(boundary, **now.values)
         codes = {lane_name("p", lane, numerics): element.p for lane, element in enumerate(elements)}
+        if self.marks_width:
+            m.d.comb += [self.next_first.eq(now.is_first), self.next_scale.eq(now.scale), self.next_marks.eq(now.marks)]
         now = now.crossed("output", **now.values, **codes)
         m.d.comb += [
             self.scale.eq(now.scale),
             self.p.eq(Cat(now.values[name] for name in codes)),
             self.o_first.eq(now.is_first),
             self.o_last.eq(now.is_last),
+            *([self.o_marks.eq(now.marks)] if self.marks_width else []),
         ]
         return m

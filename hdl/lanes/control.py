@@ -6,6 +6,8 @@ beat enters and a beat leaves in every cycle, as long as nobody waits.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from amaranth.hdl import Module, Signal, Value
 
 from ..config.encode import ConverterConfig
@@ -18,19 +20,47 @@ class BeatControl:
     Attributes
     ----------
     front_enable, back_enable : enables of the registers before and behind the store
+    can_write : whether the store has room for a beat
     writes, reads : whether a beat is written to the store or read from it
-    write_beat, read_beat : its number in its block
+    write_beat, read_beat : its address there
+    is_first_write, is_last_write, is_first_read, is_last_read : its place in its block
     """
+
+    SLOTS: ClassVar[int] = 1
+    """Blocks in the store."""
 
     def __init__(self, config: ConverterConfig) -> None:
         self.config = config
-        address = (config.beats - 1).bit_length()
+        address = (config.beats * self.SLOTS - 1).bit_length()
         self.front_enable = Signal()
         self.back_enable = Signal()
+        self.can_write = Signal()
         self.writes = Signal()
         self.reads = Signal()
         self.write_beat = Signal(address)
         self.read_beat = Signal(address)
+        beat = slice(0, (config.beats - 1).bit_length())
+        self.is_first_write, self.is_last_write = ~self.write_beat[beat].any(), self.write_beat[beat].all()
+        self.is_first_read, self.is_last_read = ~self.read_beat[beat].any(), self.read_beat[beat].all()
+
+    def connect(self, m: Module, i_valid: Value, i_ready: Signal, o_valid: Signal, o_ready: Value) -> None:
+        """Add the control to the top module, with its handshake."""
+        registered, before = self.config.microarchitecture.registered_after, front_stages(self.config)
+        front = [place for place in registered if place in before]
+        back = [place for place in registered if place not in before]
+        offered = self.chain(m, i_valid, front, self.front_enable)
+        self.leave(m, back, o_valid, o_ready)
+        m.d.comb += [
+            self.writes.eq(offered & self.can_write),
+            self.front_enable.eq(self.can_write | ~offered if front else self.can_write),
+            i_ready.eq(self.front_enable),
+        ]
+        self.store(m)
+
+    def leave(self, m: Module, back: list[str], o_valid: Signal, o_ready: Value) -> None:
+        """The way out: registers at these boundaries, and the handshake."""
+        leaving = self.chain(m, self.reads, back, self.back_enable)
+        m.d.comb += [self.back_enable.eq(o_ready | ~leaving), o_valid.eq(leaving)]
 
     def chain(self, m: Module, valid: Value, boundaries: list[str], enable: Value) -> Value:
         """The valid bit behind the registers at some boundaries."""
@@ -40,31 +70,19 @@ class BeatControl:
                 m.d.sync += valid.eq(before)
         return valid
 
-    def connect(self, m: Module, i_valid: Value, i_ready: Signal, o_valid: Signal, o_ready: Value) -> None:
-        """Add the control to the top module, with its handshake."""
-        last = self.config.beats - 1
-        registered, before = self.config.microarchitecture.registered_after, front_stages(self.config)
-        front = [place for place in registered if place in before]
-        back = [place for place in registered if place not in before]
+    def store(self, m: Module) -> None:
+        """Count the beats that are written and read."""
         has_block = Signal()  # a whole block is stored, and not read completely
-        can_write = Signal()
-        offered = self.chain(m, i_valid, front, self.front_enable)
-        leaving = self.chain(m, self.reads, back, self.back_enable)
         m.d.comb += [
-            self.back_enable.eq(o_ready | ~leaving),
             self.reads.eq(has_block & self.back_enable),
             # a beat of the next block replaces a beat that is read, at the latest in this cycle
-            can_write.eq(~has_block | (self.write_beat != self.read_beat) | self.back_enable),
-            self.writes.eq(offered & can_write),
-            self.front_enable.eq(can_write | ~offered if front else can_write),
-            i_ready.eq(self.front_enable),
-            o_valid.eq(leaving),
+            self.can_write.eq(~has_block | (self.write_beat != self.read_beat) | self.back_enable),
         ]
         with m.If(self.reads):
             m.d.sync += self.read_beat.eq(self.read_beat + 1)
-            with m.If(self.read_beat == last):
+            with m.If(self.is_last_read):
                 m.d.sync += has_block.eq(0)
         with m.If(self.writes):
             m.d.sync += self.write_beat.eq(self.write_beat + 1)
-            with m.If(self.write_beat == last):
+            with m.If(self.is_last_write):
                 m.d.sync += has_block.eq(1)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Module
 
+from ..config.architecture import Interface
 from ..config.encode import ConverterConfig, ConverterFields, Format, converter_config
-from ..emission.modules import instantiated
 from ..primitives.pipeline import Pipeline
-from .accumulator import KeyAccumulator
-from .codes import BeatCodes
 from .control import BeatControl
-from .keys import BeatKeys
-from .store import BlockStore
+from .datapath import Datapath
+from .elastic import ElasticControl
 
 
 class LaneConverter(Pipeline[ConverterConfig]):
@@ -22,8 +20,8 @@ class LaneConverter(Pipeline[ConverterConfig]):
     A beat enters at an edge with ``i_valid`` and ``i_ready``, together with the mode of its block and its random bits.
     The first beat after a reset is the first of a block, and ``config.beats`` beats are a block. A beat leaves at an
     edge with ``o_valid`` and ``o_ready``, together with the scale of its block, and does not change before. If nothing
-    waits, a beat enters and a beat leaves at every edge. ``i_ready`` follows ``o_ready`` within the cycle. Reset drops
-    all beats inside.
+    waits, a beat enters and a beat leaves at every edge. ``i_ready`` follows ``o_ready`` within the cycle, or, with the
+    interface `Interface.SKID`, depends on registers only. Reset drops all beats inside.
 
     Parameters
     ----------
@@ -48,46 +46,14 @@ class LaneConverter(Pipeline[ConverterConfig]):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self.config
-        codes = BeatCodes(config)
-        keys = BeatKeys(config, codes.elements[0].decisive_bits)
-        accumulator = KeyAccumulator(config)
-        has_random, has_modes = config.numerics.random_bits > 0, bool(config.alternatives)
-        word = Cat(keys.numbers, keys.random_of_beat) if has_random else keys.numbers
-        store = BlockStore(len(word), config.beats)
-        m.submodules.beat_keys = instantiated(keys, platform)
-        m.submodules.key_accumulator = instantiated(accumulator, platform)
-        m.submodules.block_store = instantiated(store, platform)
-        m.submodules.beat_codes = instantiated(codes, platform)
-        control = BeatControl(config)
+        skid = self.config.microarchitecture.interface is Interface.SKID
+        control = (ElasticControl if skid else BeatControl)(self.config)
+        datapath = Datapath(m, platform, self.config, control)
         control.connect(m, self.i_valid, self.i_ready, self.o_valid, self.o_ready)
-        is_first_write = ~control.write_beat.any()
+        keys, codes = datapath.keys, datapath.codes
         m.d.comb += [
             keys.x.eq(self.x),
-            accumulator.enable.eq(control.writes),
-            accumulator.is_first.eq(is_first_write),
-            accumulator.key.eq(keys.key),
-            store.enable.eq(control.writes),
-            store.write_beat.eq(control.write_beat),
-            store.word.eq(word),
-            store.read_beat.eq(control.read_beat),
-            codes.enable.eq(control.back_enable),
-            codes.key.eq(accumulator.amax),
-            codes.numbers.eq(store.stored),
-            codes.is_first.eq(~control.read_beat.any()),
-            codes.is_last.eq(control.read_beat.all()),
-            self.scale.eq(codes.scale),
-            self.p.eq(codes.p),
-            self.o_first.eq(codes.o_first),
-            self.o_last.eq(codes.o_last),
+            *(getattr(keys, name).eq(getattr(self, name)) for name in ("mode", "random") if hasattr(self, name)),
+            *(getattr(self, name).eq(getattr(codes, name)) for name in ("scale", "p", "o_first", "o_last")),
         ]
-        if "enable" in keys.signature.members:
-            m.d.comb += keys.enable.eq(control.front_enable)
-        if has_modes:  # the mode of the beat that was written last, which is of the whole block
-            mode_q = Signal(config.mode_bits, reset_less=True)
-            with m.If(control.writes):
-                m.d.sync += mode_q.eq(keys.mode_of_beat)
-            m.d.comb += [keys.mode.eq(self.mode), codes.mode.eq(mode_q)]
-        if has_random:
-            m.d.comb += [keys.random.eq(self.random), codes.random.eq(store.stored[len(keys.numbers) :])]
         return m

@@ -46,9 +46,10 @@ class BeatKeys(wiring.Component):
     key : out, the largest key (`operand.scale_key_layout`)
     numbers : out, the stored numbers
     mode_of_beat, random_of_beat : out, the mode and the random bits, delayed like the numbers
+    marks, marks_of_beat : in and out, bits of a packet, delayed like the numbers; if there are ``marks``
     """
 
-    def __init__(self, config: ConverterConfig, fraction_bits: int) -> None:
+    def __init__(self, config: ConverterConfig, fraction_bits: int, marks: int = 0) -> None:
         self.config, self.fraction_bits = config, fraction_bits
         self.inside = operand_config(config)
         self.width = number_bits(self.inside.numerics, fraction_bits)
@@ -64,6 +65,7 @@ class BeatKeys(wiring.Component):
                 "numbers": Out(self.width * lanes),
                 **({"mode_of_beat": Out(config.mode_bits)} if config.alternatives else {}),
                 **({"random_of_beat": Out(random)} if random else {}),
+                **({"marks": In(marks), "marks_of_beat": Out(marks)} if marks else {}),
             }
         )
 
@@ -72,8 +74,8 @@ class BeatKeys(wiring.Component):
         config, numerics, lanes = self.inside, self.inside.numerics, range(self.config.lanes)
         tree = (AmaxTree if config.microarchitecture.amax in TOGETHER else MsbFirst)(config)
         m.submodules.amax_tree = instantiated(tree, platform)
-        now = Stage(m, self, control=("x", "mode", "random")).crossed("input")
-        control, names = ("mode", "random"), [lane_name("x", lane, numerics) for lane in lanes]
+        now = Stage(m, self, control=("x", "mode", "random", "marks")).crossed("input")
+        control, names = ("mode", "random", "marks"), [lane_name("x", lane, numerics) for lane in lanes]
         now = now.crossed("widened", control=control, **dict(zip(names, self.operands(m, platform, now.x))))
         x = [now.values[name] for name in names]
         m.d.comb += [
@@ -91,6 +93,7 @@ class BeatKeys(wiring.Component):
             self.numbers.eq(Cat(now.values[name] for name in names)),
             *([self.mode_of_beat.eq(now.mode)] if "mode" in now.control else []),
             *([self.random_of_beat.eq(now.random)] if "random" in now.control else []),
+            *([self.marks_of_beat.eq(now.marks)] if "marks" in now.control else []),
         ]
         return m
 

@@ -10,6 +10,7 @@ from ...hdl import HardwareConfig
 from ...hdl.emission.emit import GENERATOR
 from ...spec import Port
 from ..operations import drawn, golden, of, supplied
+from ..run.axis import around_axis
 from ..run.beats import in_beats
 from ..stored import on_pins
 from ..transactions import data_ports
@@ -82,6 +83,10 @@ def bench(config: HardwareConfig, name: str, seed: int = 0) -> str:
     The blocks are directed ones of every family and random ones, in every mode. A converter with registers gets one in
     every cycle, and its results are taken at once.
     """
+    if config.has_axis:
+        around, top = around_axis(config, name)
+        connected = ", ".join(f".{port.name}({port.name})" for port in config.ports)
+        return bench_of(name, config.ports, _rows(config, seed), [f"{top} dut ({connected});"], config.latency) + around
     pins = ", ".join(f".{pin.name}({pin.name})" for pin in config.pins)
     return bench_of(name, config.pins, _rows(config, seed), [f"{name} dut ({pins});"], config.latency)
 

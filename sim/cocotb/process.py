@@ -26,7 +26,7 @@ def main() -> None:
     )
     runner.test(
         hdl_toplevel=asked["top"],
-        test_module="mxcast.sim.cocotb.bench",
+        test_module=asked["bench"],
         test_dir=".",
         build_dir="build",
         results_xml=os.path.abspath(asked["results"]),

@@ -148,7 +148,7 @@ def test(
         write_whole(folder / JOB, json.dumps(job, indent=2))
         with scratch(plain=True) as work:  # make and Verilator interpret some characters in names of folders
             shutil.copyfile(folder / JOB, work / JOB)
-            if config.layout is None:
+            if config.layout is None and not config.has_axis:
                 top, text = name, source.read_bytes()
             else:
                 whole, top = behind_ports(config, source.read_text(), name)
@@ -168,6 +168,7 @@ def test(
                 "results": RESULTS,
                 "seed": seed,
                 "waves": waves,
+                "bench": f"{__package__}.bench",
             }
             with open(folder / LOG, "wb") as log:
                 done = run(

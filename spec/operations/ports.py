@@ -33,12 +33,18 @@ class Role(Rule):
     VALID = "valid", "the data of its direction belong to a block"
     READY = "ready", "the receiver takes the data of its direction"
     FIRST = "first", "the data of its direction begin a block"
-    LAST = "last", "the data of its direction end a block"
+    LAST = "last", "the data of its direction end a block, or a packet"
+    KEEP = "keep", "which bytes of the data of its direction are there"
+    USER = "user", "goes with the data of its direction"
 
     @property
     def is_data(self) -> bool:
         """Does it carry data of a block, rather than the clock or the handshake?"""
-        return self not in (Role.CLOCK, Role.RESET, Role.VALID, Role.READY, Role.FIRST, Role.LAST)
+        return self not in CONTROL
+
+
+CONTROL = (Role.CLOCK, Role.RESET, Role.VALID, Role.READY, Role.FIRST, Role.LAST, Role.KEEP, Role.USER)
+"""The clock, the handshake, and what marks data."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,6 +20,7 @@ FAULTS = (
     "the first beat of a result did not come after the latency",
     "no beat could enter although nothing waited",
     "o_first or o_last is wrong",
+    "i_ready or o_valid follows o_ready or i_valid within the cycle",
 )
 """Faults that `beats.cpp` finds, by their number."""
 
@@ -28,12 +29,14 @@ class BeatDriver(StalledDriver):
     """A design with lanes as a function over blocks. Its ports are of a beat, and ``beats`` of them are a block.
 
     Raises `HandshakeError` if a beat does not have its one result in its place, and if the scale is not the same in all
-    beats of a block.
+    beats of a block. With ``is_elastic`` no output may follow an input within the cycle.
     """
 
-    def __init__(self, library: Path, ports: Sequence[Port], latency: int, beats: int, seed: int = 0) -> None:
+    def __init__(
+        self, library: Path, ports: Sequence[Port], latency: int, beats: int, is_elastic: bool, seed: int = 0
+    ) -> None:
         super().__init__(library, ports, latency, seed)
-        self.beats = beats
+        self.beats, self.is_elastic = beats, is_elastic
 
     def __call__(self, entering: Transactions) -> Transactions:
         found = super().__call__(in_beats(entering, self.inputs, self.beats))
@@ -43,7 +46,7 @@ class BeatDriver(StalledDriver):
         return in_blocks(found, self.outputs, self.beats)
 
     def fill(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
-        given = self.latency, self.beats, self.seed & 0xFFFFFFFF
+        given = self.latency, self.beats, self.seed & 0xFFFFFFFF, self.is_elastic
         fault, results = self._call("mxcast_beats", inputs, outputs, *given, found=2)
         if fault:
             raise HandshakeError(f"{FAULTS[fault]}: after {results} beats, with the gaps of seed {self.seed}")

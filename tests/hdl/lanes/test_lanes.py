@@ -42,6 +42,29 @@ def test_the_description_says_how_blocks_move(lanes, beats):
     assert about["microarchitecture"]["registered_after"] == ["input", "scale", "output"]
 
 
+def test_axi_streams_are_described():
+    config = converter_config("e2m3", lanes=2, interface="axis", rounding="sr", random_bits=3, scale_rule="floor,ceil")
+    about = describe(config)
+    assert about["microarchitecture"]["registered_after"] == ["scale", "output"]
+    assert about["latency"] == 16 + 3  # all beats, and the registers input, scale and output
+    assert about["streams"] == {"input": ["s_axis"], "output": ["m_axis", "m_axis_scale"]}
+    assert about["reset"]["port"] == "aresetn" and about["reset"]["active"] == "low"
+    assert {port["name"]: port["width"] for port in about["ports"] if "axis_t" in port["name"]} == {
+        "s_axis_tdata": 64,
+        "s_axis_tkeep": 8,
+        "s_axis_tlast": 1,
+        "s_axis_tuser": 1 + 6,
+        "s_axis_tvalid": 1,
+        "s_axis_tready": 1,
+        "m_axis_tdata": 16,
+        "m_axis_tkeep": 2,
+        "m_axis_tlast": 1,
+        "m_axis_tuser": 1,
+        "m_axis_tvalid": 1,
+        "m_axis_tready": 1,
+    }
+
+
 def test_whole_blocks_are_described_as_before():
     about = describe(converter_config("e4m3", registered_after="scale"))
     assert about["initiation_interval"] == 1
@@ -75,6 +98,7 @@ def test_lanes_are_a_choice_of_the_hardware_alone():
         ),
         ({"lanes": 8, "amax_key": "magnitude"}, "lanes collect the reduced key of a block: leave amax_key as reduced"),
         ({"lanes": 1, "amax": "radix4"}, "one lane has no numbers to compare in a cycle: leave amax as compare"),
+        ({"interface": "axis"}, "the interface axis needs lanes: give lanes too"),
         ({"lanes": 8, "registered_after": "level4"}, "unknown stage boundary 'level4'.*"),
     ],
 )
@@ -106,6 +130,8 @@ def test_what_does_not_know_lanes_says_so(tmp_path):
         {"lanes": 1, "target": "xcu"},
         {"lanes": 16, "rounding": "sr", "registered_after": "input,level2,output"},
         {"lanes": 2, "scale_rule": "floor,ceil", "source": "fp16"},
+        {"lanes": 4, "interface": "skid", "registered_after": "input"},
+        {"lanes": 8, "interface": "axis", "rounding": "sr", "scale_rule": "floor,ceil"},
     ],
 )
 def test_the_verilog_has_no_warning(fields, tmp_path):

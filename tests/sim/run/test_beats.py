@@ -19,6 +19,10 @@ CONFIGS = [
     ("e5m2", {"lanes": 2, "rounding": "sr", "random_bits": 5, "registered_after": "input,output"}),
     ("e4m3,e5m2", {"lanes": 4, "scale_rule": "floor,ceil", "source": "fp16", "registered_after": "widened"}),
     ("int8", {"lanes": 16, "target": "xcu", "specials": "te", "registered_after": "top,distance,chosen"}),
+    ("e4m3", {"lanes": 8, "interface": "skid", "target": "xcu"}),
+    ("e2m1,int4", {"lanes": 2, "interface": "skid", "block_size": 4, "rounding": "sr", "registered_after": "input"}),
+    ("e3m2", {"lanes": 8, "interface": "axis", "target": "ecp5", "registered_after": "level3,rounded"}),
+    ("e2m3,e3m2", {"lanes": 1, "interface": "axis", "block_size": 8, "rounding": "sr", "random_bits": 3}),
 ]
 MORE = [
     (element, {"lanes": lanes, "target": target, "input_subnormals": subnormals, **rules})
@@ -101,6 +105,31 @@ def test_planted_bugs_are_found(bug, sound):
     text, sentence = planted(bug, text)
     result = verify(config, blocks=2000, design=driver_of(text, NAME, config, lint=False))
     assert not result.passed and re.search(sentence, result.report), result.report
+
+
+ELASTIC_BUGS = {
+    "ready follows ready": [
+        (r"reg i_ready;", "reg ready_q;\n  assign i_ready = ready_q & (o_ready | ~o_valid);"),
+        (r"i_ready <=", "ready_q <="),
+    ],
+    "valid waits for ready": [
+        (r"reg o_valid;", "reg valid_q;\n  assign o_valid = valid_q & o_ready;"),
+        (r"o_valid <=", "valid_q <="),
+    ],
+    "key replaced before it is used": [(r"(assign \w+ = )after_key_waits & \w+;", r"\g<1>1'h0;")],
+    "half overwritten while it is read": [(r"(assign \w+ = )~ after_whole;", r"\g<1>1'h1;")],
+}
+
+
+@pytest.mark.parametrize("bug", ELASTIC_BUGS)
+def test_planted_bugs_of_two_blocks_are_found(bug):
+    config = converter_config("e2m1", block_size=8, lanes=2, interface="skid")
+    text = verilog(config, NAME)
+    for pattern, replacement in ELASTIC_BUGS[bug]:
+        text, count = re.subn(pattern, replacement, text)
+        assert count, f"{pattern} does not occur"
+    result = verify(config, blocks=2000, design=driver_of(text, NAME, config, lint=False))
+    assert not result.passed and result.report
 
 
 @pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=needs_icarus)])

@@ -3,7 +3,7 @@
 
 namespace {
 
-enum Fault { NONE, CHANGED, EXTRA, LOST, LATE, SLOW, MARKED };
+enum Fault { NONE, CHANGED, EXTRA, LOST, LATE, SLOW, MARKED, PATH };
 
 }  // namespace
 
@@ -14,6 +14,7 @@ enum Fault { NONE, CHANGED, EXTRA, LOST, LATE, SLOW, MARKED };
 MXCAST_ENTRY(mxcast_beats) {
     return reason([&] {
         const uint64_t latency = given[0], beats = given[1], settled = 2 * (latency + beats);
+        const bool is_elastic = given[3];  // no output follows an input within the cycle
         uint64_t done = 0;
         Fault fault = NONE;
         if (count) {
@@ -50,6 +51,16 @@ MXCAST_ENTRY(mxcast_beats) {
                 dut.i_valid = offered;
                 dut.o_ready = !output.now(cycle);
                 dut.eval();
+                if (is_elastic) {
+                    const bool ready = dut.i_ready, valid = dut.o_valid;
+                    dut.o_ready = !dut.o_ready;
+                    dut.i_valid = !dut.i_valid;
+                    dut.eval();
+                    if (dut.i_ready != ready || dut.o_valid != valid) fault = PATH;
+                    dut.o_ready = !dut.o_ready;
+                    dut.i_valid = !dut.i_valid;
+                    dut.eval();
+                }
                 now.take(dut);
                 const uint64_t block = done / beats;
                 if (free > settled && dut.o_ready && !dut.i_ready) fault = SLOW;

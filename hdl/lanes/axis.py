@@ -1,0 +1,145 @@
+"""The encoder with lanes behind AXI4-Stream: packets, null bytes, and a stream of scales."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, Module, ResetSignal, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config.encode import ConverterConfig, ConverterFields, Format, converter_config
+from ..primitives.pipeline import Pipeline
+from .datapath import Datapath
+from .elastic import ElasticControl
+
+BYTE = 8
+ENTERING = 2
+"""Marks of a block: the last of a packet, and completed by zeros."""
+LEAVING = 3
+"""Marks of a beat: the last of a packet; and of its block: the last of a packet, and completed by zeros."""
+
+
+class ScaleApart(ElasticControl):
+    """`ElasticControl` whose registers stop too while a scale waits and the next scale comes."""
+
+    def __init__(self, config: ConverterConfig) -> None:
+        super().__init__(config)
+        self.scale_valid = Signal()
+        self.next_scale_enters = Signal()
+
+    def connect_scale(self, next_first: Value, scale_ready: Value) -> None:
+        """The first beat of a block before the registers at the output, and the ready of the scales."""
+        self.next_first, self.scale_ready = next_first, scale_ready
+
+    def leave(self, m: Module, back: list[str], o_valid: Signal, o_ready: Value) -> None:
+        coming = self.chain(m, self.reads, back[:-1], self.back_enable)
+        brings_scale = coming & self.next_first
+        m.d.comb += [
+            self.next_scale_enters.eq(self.back_enable & brings_scale),
+            self.back_enable.eq((o_ready | ~o_valid) & ~(brings_scale & self.scale_valid & ~self.scale_ready)),
+        ]
+        leaving = Signal(name="valid_output_q")
+        with m.If(self.back_enable):
+            m.d.sync += leaving.eq(coming)
+        with m.Elif(o_ready):
+            m.d.sync += leaving.eq(0)
+        m.d.comb += o_valid.eq(leaving)
+        with m.If(self.next_scale_enters):
+            m.d.sync += self.scale_valid.eq(1)
+        with m.Elif(self.scale_ready):
+            m.d.sync += self.scale_valid.eq(0)
+
+
+class AxisConverter(Pipeline[ConverterConfig]):
+    """`LaneConverter` with AXI4-Stream: ``s_axis`` with numbers, ``m_axis`` with codes, ``m_axis_scale`` with scales.
+
+    A packet that ends inside a block is completed with zeros, and so are numbers without their bytes in the beat that
+    ends a packet. ``m_axis_tuser`` marks the block. Beats without bytes are dropped; if they end a packet, they are
+    zeros. All outputs depend on registers only. A scale is offered not later than the first beat of its block, and
+    at most one scale waits while the codes of its block leave.
+
+    Parameters
+    ----------
+    config, profile, fields : the converter, as for `hdl.converter_config`, with its errors
+    """
+
+    SIGNALS = frozenset(("beat_keys", "block_store", "key_accumulator", "beat_codes", "clk", "rst"))
+
+    def __init__(self, config: Format, profile: str | None = None, **fields: Unpack[ConverterFields]) -> None:
+        self.config = converter_config(config, profile, **fields)
+        ports = {p.name: (In if p.direction == "input" else Out)(p.width) for p in self.config.pins}
+        wiring.Component.__init__(self, ports)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.domains.sync = ClockDomain("sync")
+        m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(~self.aresetn)]
+        control = ScaleApart(self.config)
+        datapath = Datapath(m, platform, self.config, control, (ENTERING, LEAVING))
+        codes = datapath.codes
+        ready = Signal(name="core_ready")
+        valid = self.enter(m, datapath, ready)
+        control.connect_scale(codes.next_first, self.m_axis_scale_tready)
+        control.connect(m, valid, ready, self.m_axis_tvalid, self.m_axis_tready)
+        ends_packet, completed = datapath.marks_of_block[0], datapath.marks_of_block[1]
+        scale_q = Signal(len(codes.next_scale), name="scale_output_q", reset_less=True)
+        scale_last_q = Signal(reset_less=True)
+        with m.If(control.next_scale_enters):
+            m.d.sync += [scale_q.eq(codes.next_scale), scale_last_q.eq(codes.next_marks[1])]
+        m.d.comb += [
+            codes.marks.eq(Cat(control.is_last_read & ends_packet, ends_packet, completed)),
+            self.m_axis_tdata.eq(codes.p),
+            self.m_axis_tkeep.eq(Const(-1, len(self.m_axis_tkeep))),
+            self.m_axis_tlast.eq(codes.o_marks[0]),
+            self.m_axis_tuser.eq(codes.o_marks[2]),
+            self.m_axis_scale_tdata.eq(scale_q),
+            self.m_axis_scale_tlast.eq(scale_last_q),
+            self.m_axis_scale_tvalid.eq(control.scale_valid),
+        ]
+        return m
+
+    def enter(self, m: Module, datapath: Datapath, ready: Value) -> Signal:
+        """The register at the input, with zeros in place of missing numbers; returns its valid bit."""
+        config, keys = self.config, datapath.keys
+        width = config.numerics.source.bits
+        x_q = Signal(len(self.s_axis_tdata), reset_less=True)
+        valid_q = Signal()
+        last_q = Signal(reset_less=True)
+        completed_q = Signal(reset_less=True)
+        beat = Signal(range(config.beats))  # the place of this beat in its block
+        moves = Signal()
+        pads = Signal()
+        running_q = Signal()  # the reset is over
+        enters = Signal()
+        kept = [self.s_axis_tkeep[width // BYTE * (lane + 1) - 1] for lane in range(config.lanes)]
+        m.d.comb += [
+            moves.eq(ready | ~valid_q),
+            pads.eq(valid_q & last_q & ~beat.all()),  # the next beat is one of zeros
+            self.s_axis_tready.eq(moves & ~pads & running_q),
+            enters.eq(self.s_axis_tvalid & running_q & (self.s_axis_tkeep[0] | self.s_axis_tlast)),
+        ]
+        m.d.sync += running_q.eq(1)
+        with m.If(moves):
+            m.d.sync += valid_q.eq(pads | enters)
+            with m.If(pads):
+                m.d.sync += completed_q.eq(1)
+            with m.Else():
+                m.d.sync += [last_q.eq(self.s_axis_tlast), completed_q.eq(~kept[-1])]
+            for lane, is_kept in enumerate(kept):
+                part = slice(width * lane, width * (lane + 1))
+                m.d.sync += x_q[part].eq(self.s_axis_tdata[part])
+                with m.If(pads | ~is_kept):
+                    m.d.sync += x_q[part].eq(0)
+        with m.If(ready & valid_q):
+            m.d.sync += beat.eq(beat + 1)
+        m.d.comb += [keys.x.eq(x_q), keys.marks.eq(Cat(last_q, completed_q))]
+        if hasattr(self, "s_axis_tuser"):
+            user_q = Signal(len(self.s_axis_tuser), reset_less=True)
+            with m.If(moves & ~pads):
+                m.d.sync += user_q.eq(self.s_axis_tuser)
+            if config.alternatives:
+                m.d.comb += keys.mode.eq(user_q[: config.mode_bits])
+            if config.numerics.random_bits:
+                m.d.comb += keys.random.eq(user_q[config.mode_bits :])
+        return valid_q
