@@ -47,7 +47,7 @@ def axis_words(rules: Encode, lanes: int, beats: int) -> dict[str, str]:
         "aclk": "all registers change at its rising edge",
         "aresetn": "synchronous, active low: drops all beats that are inside",
         "s_axis_tdata": f"{lanes} {rules.source.name} numbers, the first in the low bits; {beats} beats are a block",
-        "s_axis_tkeep": f"the {kept} bytes of a number: it is 0 without its last byte; a beat without bytes is dropped",
+        "s_axis_tkeep": f"{kept} bits a number, which is 0 without its last byte; a beat without bytes is dropped",
         "s_axis_tlast": "ends a packet; zeros complete its last block",
         "s_axis_tuser": "mode in the low bits, the same for all beats of a block; random bits above",
         "s_axis_tvalid": "s_axis holds a beat",

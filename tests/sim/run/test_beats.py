@@ -116,8 +116,8 @@ ELASTIC_BUGS = {
         (r"reg o_valid;", "reg valid_q;\n  assign o_valid = valid_q & o_ready;"),
         (r"o_valid <=", "valid_q <="),
     ],
-    "key replaced before it is used": [(r"(assign \w+ = )after_key_waits & \w+;", r"\g<1>1'h0;")],
-    "half overwritten while it is read": [(r"(assign \w+ = )~ after_whole;", r"\g<1>1'h1;")],
+    "key replaced before it is used": [(r"(assign \w+ = )key_waits_(moved|stopped) & \w+;", r"\g<1>1'h0;")],
+    "half overwritten while it is read": [(r"(assign can_write_(moved|stopped) = \w+ \? )\w+", r"\g<1>1'h1")],
 }
 
 
