@@ -76,6 +76,8 @@ def check_dpi(config: HardwareConfig) -> None:
     check_config(config)
     if not isinstance(config, ConverterConfig | DecoderConfig):
         raise ValueError(f"--dpi is for encoders and decoders of MX formats, not for {config.numerics.name} yet")
+    if config.beats > 1:
+        raise ValueError("--dpi sends whole blocks: leave out lanes")
     if config.layout is not None:
         raise ValueError(f"--dpi compares scales and codes, not the bytes of {config.layout.dialect}: leave out layout")
 

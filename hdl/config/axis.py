@@ -6,6 +6,9 @@ from ...spec import Encode, Port, Role
 
 BYTE = 8
 
+AXIS_STREAMS = ("s_axis", "m_axis", "m_axis_scale")
+"""The streams, by the beginnings of their pins."""
+
 
 def axis_pins(rules: Encode, lanes: int, mode_bits: int) -> tuple[Port, ...]:
     """A slave stream of numbers, a master stream of codes, and a master stream of scales, one for each block.

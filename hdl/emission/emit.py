@@ -11,6 +11,7 @@ from amaranth.lib import wiring
 from ...spec import Encode, Role, ScaleOrder, ScalePlace
 from ...spec.identifiers import identifier
 from ..cast.block import Caster
+from ..config.axis import AXIS_STREAMS
 from ..config.cast import CastConfig
 from ..config.command import option_of
 from ..config.decode import DecoderConfig
@@ -88,7 +89,7 @@ CLOCKING = {
 AXIS_CLOCKING = {
     "clock": {"port": "aclk", "edge": "rising"},
     "reset": {"port": "aresetn", "active": "low", "synchronous": True, "clears": "the valid bits"},
-    "streams": {"input": ["s_axis"], "output": ["m_axis", "m_axis_scale"]},
+    "streams": {"input": list(AXIS_STREAMS[:1]), "output": list(AXIS_STREAMS[1:])},
 }
 """The same with AXI4-Stream."""
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, register_namespace, tostring
 
 from ...spec import Port, Role
+from ..config.axis import AXIS_STREAMS
 from ..config.hardware import HardwareConfig
 from .emit import pin_words
 from .package import LIBRARY, About
@@ -41,7 +42,7 @@ def component(about: About, config: HardwareConfig, files: Sequence[str], bench:
     vendor, _, library = LIBRARY.partition(":")
     version = f"{about['generator']['mxcast']}.{int(about['config_id'], 16)}"
     _texts(root, {"vendor": vendor, "library": library, "name": name, "version": version})
-    if streams := [found for side in ("input", "output") if (found := _stream(config, side)) is not None]:
+    if streams := _streams(config):
         _add(root, "busInterfaces").extend(streams)
     root.append(_model(name, config, bench))
     sets = _add(root, "fileSets")
@@ -81,6 +82,30 @@ def _model(name: str, config: HardwareConfig, bench: str | None) -> Element:
             vector = _add(_add(wire, "vectors"), "vector")
             _texts(vector, {"left": str(pin.width - 1), "right": "0"})
     return model
+
+
+def _streams(config: HardwareConfig) -> list[Element]:
+    if config.has_axis:
+        return [_axis_stream(config, name) for name in AXIS_STREAMS]
+    return [found for side in ("input", "output") if (found := _stream(config, side)) is not None]
+
+
+def _axis_stream(config: HardwareConfig, stream: str) -> Element:
+    """A stream whose pins have the names of AXI4-Stream."""
+    interface = Element(_tag("busInterface"))
+    _texts(interface, {"name": stream})
+    _add(interface, "busType", **STREAM)
+    kind = _add(_add(interface, "abstractionTypes"), "abstractionType")
+    _add(kind, "abstractionRef", **ABSTRACTION)
+    maps = _add(kind, "portMaps")
+    for pin in config.pins:
+        before, _, signal = pin.name.rpartition("_")
+        if before == stream:
+            one = _add(maps, "portMap")
+            _texts(_add(one, "logicalPort"), {"name": signal.upper()})
+            _texts(_add(one, "physicalPort"), {"name": pin.name})
+    _add(interface, "slave" if stream.startswith("s_") else "master")
+    return interface
 
 
 def _stream(config: HardwareConfig, side: str) -> Element | None:

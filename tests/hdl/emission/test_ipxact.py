@@ -127,6 +127,21 @@ def test_streams_carry_each_bit_once(written):
     }
 
 
+def test_axi_streams_have_their_own_names(tmp_path):
+    config = converter_config("e4m3", lanes=8, interface="axis")
+    root = etree.parse(str(emit(config, tmp_path, "top", ipxact=True)["ipxact"])).getroot()
+    assert schema().validate(root), schema().error_log
+    found = {
+        stream.findtext("i:name", namespaces=NAMES): dict(
+            zip(texts(stream, ".//i:logicalPort/i:name"), texts(stream, ".//i:physicalPort/i:name"))
+        )
+        for stream in root.iterfind("i:busInterfaces/i:busInterface", NAMES)
+    }
+    signals = {"TDATA", "TKEEP", "TLAST", "TVALID", "TREADY"}
+    wanted = {"s_axis": signals, "m_axis": signals | {"TUSER"}, "m_axis_scale": signals - {"TKEEP"}}
+    assert found == {name: {one: f"{name}_{one.lower()}" for one in ones} for name, ones in wanted.items()}
+
+
 def test_nothing_without_the_option(tmp_path):
     files = emit(CONFIGS["stream"], tmp_path, "top")
     assert "ipxact" not in files and "component.xml" not in files["manifest"].read_text()
