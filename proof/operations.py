@@ -7,6 +7,7 @@ from typing import Any
 from ..hdl import HardwareConfig
 from .questions.elementwise import ProvableCast, ProvableDecode
 from .questions.encode import ProvableEncode
+from .questions.lanes import ProvableLanes
 from .questions.nvfp4 import ProvableNvfp4
 from .questions.provable import Provable
 
@@ -18,6 +19,9 @@ OPERATIONS: dict[str, Provable[Any, Any]] = {
 }
 """The proof of each operation by its name; the others are not proved yet."""
 
+WITH_LANES: dict[str, Provable[Any, Any]] = {"encode": ProvableLanes()}
+"""The proof of operations whose hardware has lanes."""
+
 
 def provable(config: HardwareConfig) -> Provable[Any, Any]:
     """The proof of the operation of a configuration. Raises ValueError if it is not proved yet."""
@@ -26,9 +30,10 @@ def provable(config: HardwareConfig) -> Provable[Any, Any]:
         raise ValueError(
             f"{config.formats}, operation {rules.name}, is not proved yet: verify compares its Verilog with the model"
         )
-    if config.beats > 1:
+    table = WITH_LANES if config.beats > 1 else OPERATIONS
+    if rules.name not in table:
         raise ValueError(
             f"{config.formats} with lanes is not proved yet: verify and test compare its Verilog with the model"
         )
-    OPERATIONS[rules.name].check(rules)
-    return OPERATIONS[rules.name]
+    table[rules.name].check(rules)
+    return table[rules.name]

@@ -100,6 +100,8 @@ def prove(
         if proof.handshake:
             output.say(f"checked on the netlist: {proof.handshake}")
         output.say(_verdict(proof))
+        if proof.trace:
+            output.say("\n".join([*proof.trace.words, f"the same as a waveform: {proof.trace.file}"]))
         if proof.counterexample:
             _explain(proof, output)
         output.say(f"questions and outcome in {proof.folder}")
@@ -239,7 +241,7 @@ def _verdict(proof: Proof) -> str:
         readers = read_by([argument.reader for argument in proof.arguments], proof.unread | mapped, proof.second_leg)
         texts = list(dict.fromkeys(argument.macros for argument in proof.arguments))
         macros = f" each of {len(texts)} texts ({'; '.join(texts)})" if len(texts) > 1 else ""
-        inputs = f"all 2^{bits} inputs"
+        inputs = f"all 2^{bits} inputs" + (", in beats with any stalls and resets" if proof.config.beats > 1 else "")
         if isinstance(numerics, Nvfp4Encode):
             bits = numerics.block_size * numerics.source.bits
             inputs = f"all 2^{bits} blocks, under the constants of every tensor"
@@ -249,6 +251,8 @@ def _verdict(proof: Proof) -> str:
             f"{what} equals {name} for {inputs}{macros}, {readers} "
             f"({proof.solver} {proof.version}, {proof.seconds:.1f} s)"
         )
+    if proof.trace:
+        return f"{what}: beats of {name} leave in a wrong order, or with the scale of another block"
     if proof.disagreement:
         return f"{what} is not proved"
     if proof.counterexample is None and (

@@ -93,13 +93,13 @@ def bypassed(design: Design) -> Design:
     provide(design.folder)
     modules = design.netlist_after([*DISSOLVED, "proc -norom", *UNSAID, *WITH_ENABLES])
     for module in modules.values():
-        _bypass(module)
+        bypass(module)
     top = modules[design.top]
     top["cells"] = {name: cell for name, cell in top["cells"].items() if cell["type"] in modules}
     return design.of_netlist(modules)
 
 
-def _bypass(module: dict) -> None:
+def bypass(module: dict) -> None:
     """Replace the registers of a module by wires, and remove the ports that only they have."""
     registers = {name: cell for name, cell in module["cells"].items() if cell["type"].startswith(("$dff", "$sdff"))}
     replaced = {
@@ -119,6 +119,18 @@ def _bypass(module: dict) -> None:
         one["bits"] = wires(one["bits"])
     for cell in module["cells"].values():
         cell["connections"] = {port: wires(bits) for port, bits in cell["connections"].items() if port not in STEPS}
+
+
+def check_delay(module: dict, latency: int) -> None:
+    """Raise `StructureError` unless every path in a flat module of gates crosses ``latency`` registers, which move
+    together, and no register is fed by constants only."""
+    copied = {**module, "cells": {name: {**cell} for name, cell in module["cells"].items()}}
+    if _settled(copied):
+        raise StructureError("it has a register that only a constant feeds: its first value is not known")
+    if (found := delays(module)) - {latency}:
+        raise StructureError(
+            f"registers between a beat and its result: {' or '.join(map(str, sorted(found)))}, not {latency}"
+        )
 
 
 def _longest(module: dict) -> float:

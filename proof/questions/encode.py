@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,7 +26,7 @@ class ProvableEncode(Provable[Encode, Specification]):
 
     def composed(
         self, config: HardwareConfig[Encode], design: Design, specify: Callable[[Encode], Specification]
-    ) -> list[Question]:
+    ) -> Iterable[Question]:
         """A lemma about one lane, for every number and byte that it can receive, and one about the byte and the flags
         of a block.
         """

@@ -26,6 +26,8 @@ class Provable(ABC, Generic[Op, Stated]):
 
     is_asked_whole: ClassVar[bool] = True
     """Whether a solver answers one question about a whole design."""
+    has_beats: ClassVar[bool] = False
+    """Whether a block enters and leaves in several beats."""
 
     def check(self, rules: Op) -> None:
         """Raise ValueError for rules that are not proved yet."""

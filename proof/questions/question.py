@@ -22,6 +22,8 @@ class Question:
     """Whether the values of the other answer are a block, or determine one."""
     is_inner: bool = False
     """Whether the values of the other answer are of inner wires, which no block may reach."""
+    is_of_order: bool = False
+    """Whether the values of the other answer are registers between beats, which no reset may reach."""
     eased: str | None = None
     """A stronger text that solvers answer faster: if it has the expected answer, so does ``text``."""
 
@@ -35,6 +37,7 @@ def question(
     mode: int = 0,
     has_block: bool = False,
     is_inner: bool = False,
+    is_of_order: bool = False,
 ) -> Question:
     """The question whose text consists of these parts."""
     return Question(
@@ -46,6 +49,7 @@ def question(
         mode=mode,
         has_block=has_block,
         is_inner=is_inner,
+        is_of_order=is_of_order,
     )
 
 

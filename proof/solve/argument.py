@@ -10,6 +10,7 @@ from pathlib import Path
 from ...host.files import write_whole
 from ..questions.question import Question
 from .solver import Answer, solve
+from .trace import Trace
 
 
 class Status(StrEnum):
@@ -70,6 +71,8 @@ class Argument:
     """Why the values of the solver are not a counterexample."""
     is_unshown: bool = False
     """Whether no simulator confirms the values of the solver."""
+    trace: Trace | None = None
+    """Beats that leave in a wrong order or with the scale of another block."""
     edges: int = 0
     """Clock edges after which the proof holds."""
 
@@ -86,6 +89,7 @@ class Argument:
             "remark": self.remark,
             "doubt": self.doubt,
             "after_edges": self.edges,
+            "trace": None if self.trace is None else [*self.trace.words, self.trace.file.name],
             "steps": [step.to_dict() for step in self.steps],
         }
 
@@ -117,6 +121,11 @@ def of_latches(modules: list[str]) -> str | None:
 def without_a_block(question: Question) -> str:
     """The doubt about a lemma that fails, although no simulated block differs."""
     return f"no block is known that shows it, but it does not hold: {question.description}"
+
+
+def without_a_trace(question: Question) -> str:
+    """The doubt about an order of beats that is not proved, although no trace is known in which it is wrong."""
+    return f"no sequence of beats is known that shows it, but it does not hold: {question.description}"
 
 
 def answered(

@@ -14,6 +14,7 @@ from ...host.errors import DesignError
 from ...host.files import claimed, write_whole
 from ...spec.catalogue import known_name
 from ...synth.yosys import yosys_version
+from ..netlist.beats import ADDRESS, DELAYS
 from ..netlist.design import NETLISTS, Design
 from ..netlist.handshake import PROVED, check_handshake, moving
 from ..netlist.pipeline import bypassed, combinational
@@ -21,17 +22,19 @@ from ..netlist.stored import with_ports
 from ..netlist.structure import StructureError, check_ports
 from ..netlist.wrapping import unwrapped
 from ..operations import provable
+from ..questions.lanes import order_of
 from ..questions.question import Question
 from ..verilog.elaboration import elaborated
 from ..verilog.gate import Objection, objections, of_readers, unreadable
 from ..verilog.readers import READ_VERILOG, readers, refusal
 from ..verilog.slang import slang_version
 from ..verilog.text import Reading, plain, readings
-from .argument import Argument, Status, Step, answered, doubtful, of_latches, without_a_block, worst
+from .argument import Argument, Status, Step, answered, doubtful, of_latches, without_a_block, without_a_trace, worst
 from .branches import branch_blocks
 from .counterexample import Counterexample, Simulation, disagreement
 from .record import keep
 from .solver import solver_version
+from .trace import Trace, traced
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +84,11 @@ class Proof:
             if any(step.question.name.endswith("block") for step in self.steps) or not self.steps
             else "composed"
         )
+
+    @property
+    def trace(self) -> Trace | None:
+        """A sequence of beats that leave in a wrong order, if one is known."""
+        return next((argument.trace for argument in self.arguments if argument.trace), None)
 
     @property
     def status(self) -> Status:
@@ -199,7 +207,7 @@ def prove(
         asker = _Asker(proof, name, latency, is_whole, rtl is not None, timeout, force, say)
         for text in texts:
             asker.ask(text)
-            if asker.counterexample:
+            if asker.counterexample or proof.trace:
                 break
         is_asked = proof.arguments and all(argument.steps for argument in proof.arguments)
         proof = Proof(
@@ -208,7 +216,7 @@ def prove(
                 "counterexample": asker.counterexample,
                 "disagreement": asker.disagreement,
                 "second_leg": "; ".join(dict.fromkeys(asker.second_legs)),
-                "handshake": PROVED if config.latency and is_asked else None,
+                "handshake": _handshake(config) if config.latency and is_asked else None,
             }
         )
         write_whole(folder / "proof.json", json.dumps(proof.to_dict(), indent=2) + "\n")
@@ -242,7 +250,11 @@ class _Asker:
         folder, self.read = proof.folder / text.folder, None
         elaboration = elaborated(text.text, self.name)
         self.has_array_ports = elaboration.has_array_ports
-        proof.objections.extend(o for o in objections(elaboration) if o not in proof.objections)
+        objected = objections(elaboration)
+        indexed = [objection for objection in objected if objection.index]
+        if provable(proof.config).has_beats and [objection.index for objection in indexed] == [ADDRESS]:
+            objected.remove(indexed[0])  # the address of the store, which is known: `Beats.check_known`
+        proof.objections.extend(objection for objection in objected if objection not in proof.objections)
         for reader in readers() if proof.netlist is None else [READ_VERILOG]:
             if proof.netlist is None and (why := refusal(reader, elaboration)):
                 unread[reader] = why
@@ -255,7 +267,7 @@ class _Asker:
                 unread[reader] = str(error)
                 continue
             proof.arguments.append(argument)
-            if self.counterexample:
+            if self.counterexample or argument.trace:
                 return
         proof.unread.update(unread)
         doubtful(argument for argument in proof.arguments if argument.macros == text.macros)
@@ -286,6 +298,7 @@ class _Asker:
         proof.objections.extend(of_readers(proof.objections, unread, elaboration))
 
     def _simulation(self, text: str, folder: Path, icarus: bool) -> Simulation:
+        icarus = icarus and not provable(self.proof.config).has_beats  # its bench holds whole blocks
         return Simulation(
             config=self.proof.config, text=text, top=self.name, folder=folder, latency=self.latency, icarus=icarus
         )
@@ -300,6 +313,8 @@ class _Asker:
             )
         except StructureError as error:
             argument.remark = f"{error}: nothing is proved"
+            if provable(config).has_beats:
+                self._look_for_a_block(written)
             return
         last = argument.steps[-1]
         if last.status is Status.FAIL and last.question.has_block:
@@ -312,11 +327,20 @@ class _Asker:
             argument.is_unshown = self.counterexample is None
             if argument.is_unshown:
                 argument.doubt = of_latches(written.latches)
-        elif last.status is Status.FAIL and last.question.is_inner:
-            self.say("looking for a block")
-            self.counterexample = self._simulation(written.text, self.proof.folder, False).first()
-            if self.counterexample is None:
-                argument.doubt = without_a_block(last.question)
+        elif last.status is Status.FAIL and last.question.is_of_order:
+            self.say("looking for a sequence of beats")
+            order = order_of(config, written)
+            argument.trace = traced(order, self.proof.folder, solver=self.proof.solver, timeout=self.timeout)
+            if argument.trace is None and not self._look_for_a_block(written):
+                argument.doubt = without_a_trace(last.question)
+        elif last.status is Status.FAIL and last.question.is_inner and not self._look_for_a_block(written):
+            argument.doubt = without_a_block(last.question)
+
+    def _look_for_a_block(self, written: Design) -> bool:
+        """Is there a block among some that a simulator converts differently?"""
+        self.say("looking for a block")
+        self.counterexample = self._simulation(written.text, self.proof.folder, False).first()
+        return self.counterexample is not None
 
     def _without_registers(self, design: Design) -> Design:
         if not self.latency:
@@ -339,6 +363,8 @@ class _Asker:
 
     def _questions(self, argument: Argument, written: Design) -> Iterable[Question]:
         config = self.proof.config
+        if provable(config).has_beats:
+            return provable(config).composed(config, written, provable(config).specification)
         inner = unwrapped(written)
         design = with_ports(self._without_registers(inner), config)
         self.read = self.read or (design if inner is written else self._with_wrappers(written, design))
@@ -352,6 +378,11 @@ class _Asker:
                 raise
             argument.remark = f"{error}: asked as a whole"
             return proof.monolithic(config, design)
+
+
+def _handshake(config: HardwareConfig) -> str:
+    """The result of the checks of registers, in words."""
+    return DELAYS if provable(config).has_beats else PROVED
 
 
 def _clear(folder: Path) -> None:

@@ -14,6 +14,7 @@ from .early_names import early_names
 from .elaboration import Elaboration
 from .processes.activity import CONSTANT, Activity, Sources
 from .processes.edges import doubtful_edges
+from .processes.effects import INDEX
 from .processes.expressions import (
     body_of,
     depends_on_width,
@@ -44,6 +45,8 @@ class Objection:
     reason: str
     of_tools: bool = False
     """Whether tools read such a text differently, so that a difference in simulation may be a fault of the tool."""
+    index: str = ""
+    """The name in the address of what is written, if that may be x until a reset gives it a value."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.reason}"
@@ -114,8 +117,8 @@ class _Gate:
             self.object(location, reason, of_tools)
         self._unknown_selectors()
 
-    def object(self, location: Node, reason: str, of_tools: bool = False) -> None:
-        self.found.append(Objection(self.design.place(location), reason, of_tools))
+    def object(self, location: Node, reason: str, of_tools: bool = False, index: str = "") -> None:
+        self.found.append(Objection(self.design.place(location), reason, of_tools, index))
 
     def _look(self, symbol: Node) -> Node:
         """Check a symbol below the top; symbols in statements and expressions are read with these."""
@@ -416,7 +419,9 @@ class _Gate:
                 elif comparison.others is not None and not comparison.others & unknown:
                     continue
                 elif name := next((name for name in comparison.names if name in unknown), None):
-                    self.object(comparison.location, f"{name.text}, which may be x, is in {comparison.what}")
+                    index = name.text if comparison.what == INDEX else ""
+                    reason = f"{name.text}, which may be x, is in {comparison.what}"
+                    self.object(comparison.location, reason, index=index)
 
     @property
     def _never_written(self) -> set[Symbol]:

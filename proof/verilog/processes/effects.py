@@ -37,6 +37,7 @@ from .expressions import (
 from .parts import Symbol
 
 KNOWS_X = "a comparison that tells x from 0 and 1"
+INDEX = "an index of what is written"
 WITHOUT_X = "a conversion to a type without x"
 COUNTS = ("$countones", "$onehot", "$onehot0")
 """System functions that count ones, but not x."""
@@ -277,7 +278,7 @@ class Effects(ABC):
                 )
             for index in indices_of(leaf):
                 self.expression(activity, index)
-                self.compared(activity, index, "an index of what is written")
+                self.compared(activity, index, INDEX)
             write = activity.write if blocking else activity.write_later
             write(part, place, sources)
             if not leaf.type.isFourState:  # also one of several names, which one conversion would cover

@@ -1,0 +1,298 @@
+"""The parts of an encoder with lanes: the modules in front of the store and behind it, and everything between them.
+
+The module in front computes the key and the stored numbers of a beat, and the module behind it the scale and the codes.
+Both are pure delays with an enable, which is checked here. So the order of beats is a question about the rest of the
+design, in which these two modules are left out, and the bits are a question about these two modules without registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from ...hdl import ConverterConfig
+from ...hdl.lanes.keys import front_stages
+from .design import DISSOLVED, FREED, UNSAID, Cut, Design, Part, provide
+from .handshake import GATES
+from .pipeline import BITS, WITH_ENABLES, bypass, check_delay
+from .structure import StructureError
+
+KEYS, CODES = "beat_keys", "beat_codes"
+"""The instances in front of the store and behind it."""
+
+OF_BLOCK = ("key", "mode")
+"""Inputs of the module behind the store that count with the first beat of a block only."""
+
+INPUTS = ("x", "mode", "random")
+"""Inputs of the module in front that are ports of the top module."""
+
+RESULTS = ("scale", "p", "o_first", "o_last")
+"""Outputs of the module behind the store, which are ports of the top module."""
+
+DELAYS = (
+    "the modules in front of the store and behind it are pure delays with an enable; the second one takes the key and "
+    "the mode of a block with its first beat"
+)
+"""The result of `Beats.check_delays` in words."""
+
+ADDRESS = "write_beat"
+"""The address at which the store is written: the register, and the port of the store."""
+
+PLAIN = ("$dff", "$sdff")
+"""Registers that change at an edge of their clock only."""
+
+STORAGE = ("$adff", "$aldff", "$dlatch", "$adlatch", "$sr", "$ff", "$mem", "$_")
+"""Other storage, and gates that no reader makes."""
+
+
+@dataclass(frozen=True)
+class Beats:
+    """The parts of a design with the ports of a configuration with lanes."""
+
+    design: Design
+    config: ConverterConfig
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The places of registers, from the input to the output."""
+        return tuple(self.config.microarchitecture.registered_after)
+
+    @property
+    def front(self) -> int:
+        """Registers in front of the store."""
+        return sum(place in front_stages(self.config) for place in self.places)
+
+    @property
+    def back(self) -> int:
+        """Registers behind the store."""
+        return len(self.places) - self.front
+
+    @cached_property
+    def modules(self) -> dict[str, str]:
+        """The modules of the two instances. Raises `StructureError` if one is missing."""
+        cells = self.design.modules[self.design.top]["cells"]
+        if missing := [name for name in (KEYS, CODES) if name not in cells]:
+            raise StructureError(f"{self.design.top} has no {missing[0]}")
+        return {name: cells[name]["type"] for name in (KEYS, CODES)}
+
+    def control(self) -> dict:
+        """The flat top module without the two instances: their inputs are outputs, and their outputs are inputs.
+
+        Raises `StructureError` unless they are connected to the ports of the top module, and all storage is registers
+        at the rising edge of ``clk``.
+        """
+        top = self._netlist(
+            *(f"setattr -mod -set keep_hierarchy 1 {name}" for name in self.modules.values()),
+            f"flatten {self.design.top}",
+            *UNSAID,
+            *FREED,
+            "memory_map",
+            "opt_expr -keepdc",
+            "opt_clean",
+        )[self.design.top]
+        ports = {name: port["bits"] for name, port in top["ports"].items()}
+        cells = {name: top["cells"].pop(name) for name in (KEYS, CODES)}
+        for cell in top["cells"].values():
+            _check_storage(cell, ports["clk"])
+        for instance, cell in cells.items():
+            known = self.design.modules[self.modules[instance]]["ports"]
+            outside = {"clk", *(INPUTS if instance == KEYS else RESULTS)}
+            for port, bits in cell["connections"].items():
+                if port not in outside:
+                    direction = "output" if known[port]["direction"] == "input" else "input"
+                    top["ports"][f"{instance}_{port}"] = {"direction": direction, "bits": bits}
+                elif bits != ports.get(port):
+                    raise StructureError(f"{port} of {instance} is not {port} of {self.design.top}")
+        for port in (*INPUTS, *RESULTS):
+            top["ports"].pop(port, None)
+        return top
+
+    @property
+    def control_registers(self) -> tuple[str, ...]:
+        """The wires of the registers that decide which beat enters the store and which one leaves it."""
+        return ("has_block", "write_beat", "read_beat", *(f"valid_{place}_q" for place in self.places))
+
+    def check_known(self) -> None:
+        """Raise `StructureError` unless an edge with ``rst`` gives each register of the control a value, and it then
+        depends on the control and the handshake only. So no address is unknown (x) while these inputs are known."""
+        top = self.control()
+        rst = top["ports"]["rst"]["bits"][0]
+        split = ["simplemap", "opt_expr -keepdc"]
+        module = self.design.of_netlist({self.design.top: top}).netlist_after(split)[self.design.top]
+        for cell in top["cells"].values():
+            cell["connections"] = {
+                pin: ["1" if bit == rst else bit for bit in bits] for pin, bits in cell["connections"].items()
+            }
+        cleared = self.design.of_netlist({self.design.top: top}).netlist_after(split)[self.design.top]
+        known = {"0", "1", "x"}
+        known |= {bit for name in ("rst", "i_valid", "o_ready") for bit in module["ports"][name]["bits"]}
+        known |= {bit for name in self.control_registers for bit in _net(module, name)}
+        whole = self.design.modules[self.design.top]
+        if whole["cells"].get("block_store", {"connections": {}})["connections"].get(ADDRESS) != _net(whole, ADDRESS):
+            raise StructureError(f"the store is not written at {ADDRESS}")
+        for name in self.control_registers:
+            if not set(_captured(cleared, name)) <= {"0", "1"}:
+                raise StructureError(f"rst does not clear {name}")
+            if not _Delay(module, self.design.top).leaves(_captured(module, name)) <= known:
+                raise StructureError(f"{name} depends on more than the control of beats")
+
+    def check_delays(self) -> None:
+        """Raise `StructureError` unless the two modules are pure delays with an enable, and the one behind the store
+        takes the key and the mode of a block with its first beat."""
+        for instance, registers in ((KEYS, self.front), (CODES, self.back)):
+            name = self.modules[instance]
+            module = self._netlist(f"flatten {name}", *UNSAID, *FREED, "memory_map", *WITH_ENABLES, BITS)[name]
+            _Delay(module, instance).check(registers)
+
+    def without_registers(self) -> dict[str, dict]:
+        """The two modules and those inside them, with wires in place of registers."""
+        modules = self._netlist(*UNSAID, *FREED, *WITH_ENABLES)
+        waiting, found = list(self.modules.values()), dict[str, dict]()
+        while waiting:
+            name = waiting.pop()
+            if name in modules and name not in found:
+                found[name] = modules[name]
+                waiting += [cell["type"] for cell in modules[name]["cells"].values()]
+        for module in found.values():
+            bypass(module)
+        return found
+
+    def keys_part(self) -> Part:
+        """The function of the module in front of the store."""
+        modules = self.without_registers()
+        keys = modules.pop(self.modules[KEYS])
+        (part,) = self.design.of_netlist({self.design.top: keys, **modules}).parts(Cut(self.design.top))
+        return part.named(KEYS)
+
+    def _netlist(self, *commands: str) -> dict[str, dict]:
+        provide(self.design.folder)
+        return self.design.netlist_after([*DISSOLVED, "proc -norom", *commands, "delete t:$scopeinfo"])
+
+
+def _check_storage(cell: dict, clock: list) -> None:
+    kind, pins = cell["type"], cell["connections"]
+    if kind in PLAIN and pins["CLK"] == clock and int(cell["parameters"]["CLK_POLARITY"], 2) == 1:
+        return
+    if kind.startswith((*PLAIN, *STORAGE)):
+        raise StructureError("it has storage other than registers at the rising edge of clk")
+
+
+def _net(module: dict, name: str) -> list:
+    """The bits of a wire."""
+    if name not in module["netnames"]:
+        raise StructureError(f"it has no register {name}")
+    return module["netnames"][name]["bits"]
+
+
+def _captured(module: dict, name: str) -> list:
+    """The bits that the registers of a wire take."""
+    taken = {
+        bit: given
+        for cell in module["cells"].values()
+        if cell["type"].startswith("$_DFF_P_")
+        for bit, given in zip(cell["connections"]["Q"], cell["connections"]["D"])
+    }
+    return [taken.get(bit, bit) for bit in _net(module, name)]
+
+
+class _Delay:
+    """The check of a flat module of gates: which of its registers move when."""
+
+    def __init__(self, module: dict, instance: str) -> None:
+        self.module, self.instance = module, instance
+        self.ports = {name: port["bits"] for name, port in module["ports"].items()}
+        self.drivers = {
+            bit: name
+            for name, cell in module["cells"].items()
+            for pin, bits in cell["connections"].items()
+            if cell["port_directions"][pin] == "output"
+            for bit in bits
+        }
+
+    def check(self, registers: int) -> None:
+        of_beat, of_block = [], []
+        for name, cell in self.module["cells"].items():
+            if not cell["type"].startswith("$_DFF"):
+                continue
+            pins = cell["connections"]
+            if cell["type"] != "$_DFFE_PP_" or pins["C"] != self.ports.get("clk"):
+                raise StructureError(f"{self.instance} has a register without an enable")
+            if self._is(pins["E"][0], lambda enable, first: enable):
+                of_beat.append(name)
+            elif self._is(pins["E"][0], lambda enable, first: enable and first):
+                of_block.append(name)
+            else:
+                raise StructureError(f"{self.instance} has a register that does not move with its enable")
+        self._check_sources(of_beat, of_block)
+        for name in (*of_beat, *of_block):
+            cell = self.module["cells"][name]
+            cell["type"] = "$_DFF_P_"
+            del cell["connections"]["E"], cell["port_directions"]["E"]
+        check_delay(self.module, registers)
+
+    def _check_sources(self, of_beat: list[str], of_block: list[str]) -> None:
+        """Registers of a block take the key and the mode, and nothing else does."""
+        cells = self.module["cells"]
+        shared = {bit for port in OF_BLOCK for bit in self.ports.get(port, ())} if self.instance == CODES else set()
+        others = {
+            bit
+            for name, port in self.module["ports"].items()
+            if port["direction"] == "input" and name not in (*OF_BLOCK, "clk")
+            for bit in port["bits"]
+        }
+        kept = {bit for name in of_block for bit in cells[name]["connections"]["Q"]}
+        moved = {bit for name in of_beat for bit in cells[name]["connections"]["Q"]}
+        inputs = [bit for name in of_block for bit in cells[name]["connections"]["D"]]
+        if self.leaves(inputs) & (others | kept | moved):
+            raise StructureError(f"{self.instance} keeps more than the scale of a block with its first beat")
+        ends = [bit for name in of_beat for bit in cells[name]["connections"]["D"]]
+        ends += [
+            bit for name, port in self.module["ports"].items() if port["direction"] == "output" for bit in port["bits"]
+        ]
+        if self.leaves(ends) & shared:
+            raise StructureError(f"{self.instance} uses the key of a block with another beat than its first")
+        of_scale = self.ports.get("scale", ())
+        found, waiting = set[object](), list(of_scale)
+        while waiting:  # through registers
+            leaves = self.leaves(waiting) - found
+            found |= leaves
+            waiting = [
+                bit for leaf in leaves if leaf in kept | moved for bit in cells[self.drivers[leaf]]["connections"]["D"]
+            ]
+        if found & others:
+            raise StructureError(f"the scale of {self.instance} depends on more than the key and the mode of the block")
+
+    def leaves(self, bits: Iterable) -> set:
+        """The bits of ports and registers on which bits depend within a cycle."""
+        found, seen, waiting = set(), set(), list(bits)
+        while waiting:
+            bit = waiting.pop()
+            if bit in seen:
+                continue
+            seen.add(bit)
+            cell = self.module["cells"].get(self.drivers.get(bit, ""))
+            if cell is None or cell["type"].startswith(("$_DFF", "$_SDFF")):
+                found.add(bit)
+            else:
+                ways = cell["port_directions"]
+                waiting += [one for pin, way in ways.items() if way == "input" for one in cell["connections"][pin]]
+        return found
+
+    def _is(self, bit: object, wanted: Callable[[bool, bool], bool]) -> bool:
+        """Is a signal a function of the enable and of the first beat of a block?"""
+        enable, first = (self.ports.get(name, [None])[0] for name in ("enable", "is_first"))
+        return all(
+            self._value(bit, {enable: e, first: f, "0": False, "1": True}) == wanted(e, f)
+            for e, f in product((False, True), repeat=2)
+        )
+
+    def _value(self, bit: object, known: dict) -> bool:
+        if bit in known:
+            return known[bit]
+        cell = self.module["cells"].get(self.drivers.get(bit, ""))
+        if cell is None or cell["type"] not in GATES:
+            raise StructureError(f"an enable in {self.instance} depends on more than its port enable")
+        pins = cell["connections"]
+        return GATES[cell["type"]](*([self._value(one, known) for one in pins.get(port, ())] for port in ("A", "B")))

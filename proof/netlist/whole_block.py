@@ -1,0 +1,269 @@
+"""A whole block at once, from the modules of an encoder with lanes: the function that its beats compute together.
+
+Each beat has the module in front of the store, without registers. The largest of their keys goes to the scale unit and
+to the lanes of all beats, which are the lanes of the module behind the store. A number reaches its quantizer through
+the gates that compute its stored bits.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+from ...hdl import ConverterConfig
+from .beats import CODES, KEYS, Beats
+from .design import Design
+from .structure import StructureError
+
+STORED = "mxcast_stored"
+"""The start of the names of modules that compute the stored bits of a number."""
+
+SPLIT = ["flatten", "opt_clean", "simplemap", "techmap", "opt_clean"]
+"""Split cells to one output bit, so that lanes that share an operation on vectors are separated."""
+
+
+def at_once(config: ConverterConfig) -> ConverterConfig:
+    """The configuration of the whole block at once, without registers."""
+    micro = dataclasses.replace(config.microarchitecture, lanes=0, registered_after=())
+    return dataclasses.replace(config, microarchitecture=micro)
+
+
+def whole_block(beats: Beats) -> Design:
+    """The design of a whole block, with the ports of `at_once`. Raises `StructureError` if a number reaches another
+    lane than its own, or the key, the mode or the place of a beat does not pass as it has to."""
+    return _Assembly(beats).design()
+
+
+class _Assembly:
+    """The netlist of the block in the making."""
+
+    def __init__(self, beats: Beats) -> None:
+        self.beats, self.config = beats, beats.config
+        self.modules = beats.without_registers()
+        self.keys, self.codes = (self.modules[beats.modules[name]] for name in (KEYS, CODES))
+        self.bits = count(2)
+        self.ports: dict[str, dict[str, Any]] = {
+            port.name: {"direction": port.direction, "bits": self.fresh(port.width)}
+            for port in at_once(self.config).ports
+        }
+        self.cells: dict[str, dict] = {}
+        self.stored: dict[str, dict] = {}
+
+    def fresh(self, width: int) -> list:
+        return [next(self.bits) for _ in range(width)]
+
+    def slice(self, name: str, beat: int) -> list:
+        """The bits of a beat in a port of the block."""
+        bits = self.ports[name]["bits"]
+        width = len(bits) // self.config.beats
+        return bits[width * beat : width * (beat + 1)]
+
+    def of_beat(self, beat: int) -> dict[str, list]:
+        """The bits of a beat at the ports of the modules."""
+        shared = {"mode": self.ports["mode"]["bits"]} if "mode" in self.ports else {}
+        own: dict[str, list] = {name: self.slice(name, beat) for name in ("x", "random") if name in self.ports}
+        return {**shared, **own}
+
+    def design(self) -> Design:
+        self.check_passed()
+        keys = [self.key(beat) for beat in range(self.config.beats)]
+        largest = keys[0]
+        for beat, key in enumerate(keys[1:], 1):
+            largest = self.larger(largest, key, beat)
+        names = self.lanes(largest)
+        nets = {name: {"hide_name": 0, "bits": bits, "attributes": {}} for name, bits in names.items()}
+        nets |= {name: {"hide_name": 0, "bits": port["bits"], "attributes": {}} for name, port in self.ports.items()}
+        top = {"attributes": {"top": "1"}, "ports": self.ports, "cells": self.cells, "netnames": nets}
+        design = self.beats.design
+        return design.of_netlist({design.top: top, **self.modules, **self.stored})
+
+    def check_passed(self) -> None:
+        """Raise `StructureError` unless modes, random bits and places of beats pass the modules unchanged."""
+        for module, pairs in (
+            (self.keys, {"mode_of_beat": "mode", "random_of_beat": "random"}),
+            (self.codes, {"o_first": "is_first", "o_last": "is_last"}),
+        ):
+            for result, given in pairs.items():
+                if result in module["ports"] and module["ports"][result]["bits"] != module["ports"][given]["bits"]:
+                    raise StructureError(f"{result} is not {given}, some beats before")
+
+    def key(self, beat: int) -> list:
+        """The key of a beat."""
+        given = self.of_beat(beat)
+        connections = {
+            name: given[name] if port["direction"] == "input" else self.fresh(len(port["bits"]))
+            for name, port in self.keys["ports"].items()
+        }
+        directions = {name: port["direction"] for name, port in self.keys["ports"].items()}
+        self.add(f"keys_{beat}", self.beats.modules[KEYS], connections, directions)
+        return connections["key"]
+
+    def larger(self, one: list, other: list, number: int) -> list:
+        """The larger of two keys."""
+        width = len(one)
+        is_larger, larger = self.fresh(1), self.fresh(width)
+        binary = {name: _parameter(value) for name, value in (("A_SIGNED", 0), ("B_SIGNED", 0), ("Y_WIDTH", 1))}
+        binary |= {"A_WIDTH": _parameter(width), "B_WIDTH": _parameter(width)}
+        gates = {"A": "input", "B": "input", "S": "input", "Y": "output"}
+        self.add(f"is_larger_{number}", "$gt", {"A": other, "B": one, "Y": is_larger}, gates, binary)
+        chosen = {"A": one, "B": other, "S": is_larger, "Y": larger}
+        self.add(f"larger_{number}", "$mux", chosen, gates, {"WIDTH": _parameter(width)})
+        return larger
+
+    def lanes(self, largest: list) -> dict[str, list]:
+        """Add the module behind the store, with its lanes for all beats; returns the flags of the block by name."""
+        codes, lanes = self.codes, self.config.lanes
+        ports = {name: port["bits"] for name, port in codes["ports"].items()}
+        width = len(ports["p"]) // lanes
+        elements = []
+        for lane in range(lanes):
+            code = ports["p"][width * lane : width * (lane + 1)]
+            found = [name for name, cell in codes["cells"].items() if cell["connections"].get("p") == code]
+            if len(found) != 1:
+                raise StructureError(f"the code of lane {lane} does not come from one module")
+            elements += found
+        moved: dict[object, object] = {"0": "0", "1": "1", "x": "x"}
+        for name, bits in (("key", largest), ("scale", self.ports["scale"]["bits"]), ("mode", None)):
+            if name in ports:
+                moved |= dict(zip(ports[name], bits or self.ports[name]["bits"]))
+
+        def shared(bits: list) -> list:
+            return [moved[bit] if bit in moved else moved.setdefault(bit, next(self.bits)) for bit in bits]
+
+        for name in self.of_block(elements):
+            cell = codes["cells"][name]
+            pins = {pin: shared(bits) for pin, bits in cell["connections"].items()}
+            self.cells[f"codes_{name}"] = {**cell, "connections": pins}
+        stored = list(self.kinds(elements, ports["numbers"]))
+        for beat in range(self.config.beats):
+            given, p = self.of_beat(beat), self.slice("p", beat)
+            random = dict(zip(ports.get("random", ()), given.get("random", ())))
+            for lane, (name, kind) in enumerate(zip(elements, stored)):
+                cell = codes["cells"][name]
+                wide, x = self.fresh(len(cell["connections"]["x"])), given["x"]
+                size = len(x) // lanes
+                self.add(
+                    f"stored_{beat}_{lane}",
+                    kind,
+                    {"x": x[size * lane : size * (lane + 1)], "wide": wide},
+                    {"x": "input", "wide": "output"},
+                )
+                connections = {
+                    pin: [random[bit] if bit in random else shared([bit])[0] for bit in bits]
+                    for pin, bits in cell["connections"].items()
+                    if pin not in ("x", "p")
+                }
+                connections |= {"x": wide, "p": p[width * lane : width * (lane + 1)]}
+                self.cells[f"{name}_{beat}"] = {**cell, "connections": connections}
+        pins = codes["cells"][elements[0]]["connections"]
+        return {pin: shared(bits) for pin, bits in pins.items() if pin not in self.ports}
+
+    def of_block(self, elements: list[str]) -> list[str]:
+        """The cells behind the store that all lanes share. Raises `StructureError` if they depend on a beat."""
+        cells, ports = self.codes["cells"], self.codes["ports"]
+        drivers = {
+            bit: name
+            for name, cell in cells.items()
+            for pin, bits in cell["connections"].items()
+            if cell["port_directions"][pin] == "output"
+            for bit in bits
+        }
+        own = {bit for name in ("numbers", "is_first", "is_last") for bit in ports[name]["bits"]}
+        found = dict[str, None]()
+        waiting = [*ports["scale"]["bits"]]
+        waiting += [
+            bit
+            for name in elements
+            for pin, bits in cells[name]["connections"].items()
+            if pin not in ("x", "p")
+            for bit in bits
+        ]
+        while waiting:
+            bit = waiting.pop()
+            if bit in own:
+                raise StructureError(f"the lanes of {CODES} share a wire that depends on a beat")
+            name = drivers.get(bit, "")
+            if name and name not in found:
+                found[name] = None
+                ways = cells[name]["port_directions"]
+                waiting += [
+                    one for pin, bits in cells[name]["connections"].items() if ways[pin] == "input" for one in bits
+                ]
+        if set(found) & set(elements):
+            raise StructureError(f"a lane of {CODES} depends on another lane")
+        return list(found)
+
+    def kinds(self, elements: list[str], numbers: list) -> Iterator[str]:
+        """The module of each lane that computes the stored bits of a number. Equal lanes share one."""
+        top = self.beats.design.top
+        others = {name: module for name, module in self.modules.items() if name != top}
+        flat = self.beats.design.of_netlist({top: self.keys, **others}).netlist_after(SPLIT)[top]
+        place = {bit: number for number, bit in enumerate(numbers)}
+        sources = flat["ports"]["numbers"]["bits"]
+        x, names = flat["ports"]["x"]["bits"], dict[str, str]()
+        width = len(x) // len(elements)
+        for lane, element in enumerate(elements):
+            wanted = [
+                sources[place[bit]] if bit in place else bit for bit in self.codes["cells"][element]["connections"]["x"]
+            ]
+            module = cone(flat, x[width * lane : width * (lane + 1)], wanted, f"lane {lane}")
+            name = names.setdefault(str(module), f"{STORED}{len(names)}")
+            self.stored[name] = module
+            yield name
+
+    def add(self, name: str, kind: str, pins: dict, ways: dict, parameters: dict | None = None) -> None:
+        self.cells[name] = {
+            "hide_name": 0,
+            "type": kind,
+            "parameters": parameters or {},
+            "attributes": {},
+            "port_directions": {pin: ways[pin] for pin in pins},
+            "connections": pins,
+        }
+
+
+def _parameter(value: int) -> str:
+    return f"{value:032b}"
+
+
+def cone(module: dict, x: list, wanted: list, what: str) -> dict:
+    """The gates of a flat module that compute some bits from the number ``x``, as a module with the ports ``x`` and
+    ``wide``. Equal gates give equal modules. Raises `StructureError` if they depend on more than the number."""
+    drivers = {
+        bit: cell
+        for cell in module["cells"].values()
+        for pin, bits in cell["connections"].items()
+        if cell["port_directions"][pin] == "output"
+        for bit in bits
+    }
+    known: dict[object, object] = {"0": "0", "1": "1", **{bit: 2 + place for place, bit in enumerate(x)}}
+    cells, fresh = dict[str, dict](), count(2 + len(x))
+
+    def of(bit: object) -> object:
+        if bit not in known:
+            cell = drivers.get(bit)
+            if cell is None:
+                raise StructureError(f"the stored bits of {what} depend on more than its number")
+            known[bit] = 0  # of a gate in the making; gates have no loops
+            inputs = {
+                pin: [of(one) for one in bits]
+                for pin, bits in cell["connections"].items()
+                if cell["port_directions"][pin] == "input"
+            }
+            for pin, bits in cell["connections"].items():
+                if cell["port_directions"][pin] == "output":
+                    for one in bits:
+                        known[one] = next(fresh)
+                    inputs[pin] = [known[one] for one in bits]
+            cells[f"gate{len(cells)}"] = {**cell, "attributes": {}, "connections": inputs}
+        return known[bit]
+
+    wide = [of(bit) for bit in wanted]
+    ports = {
+        "x": {"direction": "input", "bits": [known[bit] for bit in x]},
+        "wide": {"direction": "output", "bits": wide},
+    }
+    nets = {name: {"hide_name": 0, "bits": port["bits"], "attributes": {}} for name, port in ports.items()}
+    return {"attributes": {}, "ports": ports, "cells": cells, "netnames": nets}

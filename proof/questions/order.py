@@ -1,0 +1,301 @@
+"""Questions about the order of beats of an encoder with lanes.
+
+The design without the modules of its numbers is a transition system. `specification/order.sv` lists what must never
+happen (`wrong`) and the relation of its registers (`related`). Two questions are the cases of an induction. The others
+ask whether the relation excludes everything wrong, and whether o_valid depends on an input.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from itertools import pairwise
+
+from ..netlist.beats import CODES, KEYS, Beats
+from ..netlist.structure import StructureError
+from .question import Question, constant, question
+
+TOP = "mxcast_ordered"
+"""The module with the design and the statements about it."""
+
+WRONG = (
+    "a beat leaves and none is inside: one was made twice",
+    "a beat leaves with the numbers of another one",
+    "a beat leaves with another largest key than its block has, or before its block is whole",
+    "a beat leaves with another mode than its block has",
+    "o_first is not set with the first beat of a block only",
+    "o_last is not set with the last beat of a block only",
+    "no beat is taken, although the receiver makes nobody wait",
+    "a result changes or goes while it waits",
+    "a whole block stays inside too long",
+)
+"""Faults by the bits of ``wrong``."""
+
+SEEN = ("rst", "i_valid", "i_ready", "o_valid", "o_ready")
+"""The wires of the handshake."""
+
+SHOWN = (*SEEN, "key", "word", "o_key", "o_word", "o_first", "o_last", "wrong")
+"""The wires of a trace."""
+
+
+WIRE = re.compile(r"^; yosys-smt2-(?:input|output) (\w+) (\d+)", re.MULTILINE)
+"""A port in the text that Yosys writes."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """The design without the modules of its numbers, next to the statements about it."""
+
+    beats: Beats
+
+    @property
+    def bound(self) -> int:
+        """Edges after which a whole block has left, if the receiver does not wait."""
+        return self.beats.front + self.beats.config.beats + self.beats.back
+
+    @cached_property
+    def relation(self) -> str:
+        """The step from a state to the next one in SMT-LIB, as Yosys writes it."""
+        beats, design = self.beats, self.beats.design
+        control, count = beats.control(), beats.config.beats
+        nets = {name: net["bits"] for name, net in control["netnames"].items()}
+        valid = [f"valid_{place}_q" for place in beats.places]
+        words = [f"block_store.words[{place}]" for place in range(count)]
+        for name in (*beats.control_registers, *words):
+            if name not in nets:
+                raise StructureError(f"{design.top} has no register {name}")
+        for name, members in {
+            "has_block": ["has_block"],
+            "write_beat": ["write_beat"],
+            "read_beat": ["read_beat"],
+            "front": valid[: beats.front],
+            "back": valid[beats.front :],
+            "words": words,
+        }.items():
+            bits = [bit for member in members for bit in nets[member]]
+            if bits:
+                control["ports"][f"seen_{name}"] = {"direction": "output", "bits": bits}
+        made = design.of_netlist({design.top: control})
+        folder, room = design.folder, __package__.rpartition(".")[0]
+        (folder / "order.sv").write_text((files(f"{room}.specification") / "order.sv").read_text())
+        (folder / "ordered.sv").write_text(self._wrapper(control["ports"]))
+        file = folder / "ordered.smt2"
+        made.run(
+            [
+                "read_verilog -sv order.sv ordered.sv",
+                f"hierarchy -check -top {TOP}",
+                "proc",
+                "flatten",
+                "opt_expr -keepdc",
+                "setundef -undriven -anyseq",
+                "setundef -anyseq",
+                "opt_clean",
+                "check -assert",
+                f"write_smt2 -stbv -wires {file.name}",
+            ]
+        )
+        text = file.read_text()
+        file.unlink()
+        return text
+
+    @cached_property
+    def shown(self) -> dict[str, int]:
+        """The wires of a trace and their widths."""
+        widths = {name: int(width) for name, width in WIRE.findall(self.relation)}
+        return {name: widths[name] for name in SHOWN}
+
+    def widths(self, ports: dict[str, dict]) -> dict[str, int]:
+        def width(*names: str) -> int:
+            return sum(len(ports[name]["bits"]) for name in names if name in ports)
+
+        return {
+            "KEY": width(f"{KEYS}_key"),
+            "WORD": width(f"{KEYS}_numbers", f"{KEYS}_random_of_beat"),
+            "MODE": max(1, width(f"{KEYS}_mode_of_beat")),
+        }
+
+    def _wrapper(self, ports: dict[str, dict]) -> str:
+        """The module that connects the design and the statements."""
+        beats, count = self.beats, self.beats.config.beats
+        place = (count - 1).bit_length()
+        widths, has_modes = self.widths(ports), f"{CODES}_mode" in ports
+        parameters = widths | {
+            "FRONT": beats.front,
+            "BACK": beats.back,
+            "BEATS": count,
+            "PLACE": place,
+            "HAS_MODES": int(has_modes),
+        }
+        key, word, mode = widths["KEY"], widths["WORD"], widths["MODE"]
+        inputs = {"mark": 1, "chosen": place, "key": key, "word": word} | ({"mode": mode} if has_modes else {})
+        wires = {
+            **{f"written_{name}": widths[name.upper()] for name in ("key", "word", "mode")},
+            **{f"read_{name}": widths[name.upper()] for name in ("key", "word", "mode")},
+            **dict.fromkeys(("has_block", "front_enable", "back_enable", "read_first", "read_last"), 1),
+            "write_beat": place,
+            "read_beat": place,
+            "front_valid": beats.front + 1,
+            "back_valid": beats.back,
+            "words": word * count,
+        }
+        outputs = {"o_key": key, "o_word": word, "o_mode": mode, "o_first": 1, "o_last": 1}
+        outputs |= {"assumed": 1, "wrong": len(WRONG), "related": 10}
+        numbers = len(ports[f"{KEYS}_numbers"]["bits"])
+        connected = {
+            **{name: name for name in ("clk", *SEEN)},
+            f"{KEYS}_key": "written_key",
+            f"{KEYS}_numbers": f"written_word[{numbers - 1}:0]",
+            f"{KEYS}_random_of_beat": f"written_word[{word - 1}:{numbers}]",
+            f"{KEYS}_mode_of_beat": "written_mode",
+            f"{KEYS}_enable": "front_enable",
+            f"{CODES}_enable": "back_enable",
+            f"{CODES}_key": "read_key",
+            f"{CODES}_numbers": f"read_word[{numbers - 1}:0]",
+            f"{CODES}_random": f"read_word[{word - 1}:{numbers}]",
+            f"{CODES}_mode": "read_mode",
+            f"{CODES}_is_first": "read_first",
+            f"{CODES}_is_last": "read_last",
+            "seen_has_block": "has_block",
+            "seen_write_beat": "write_beat",
+            "seen_read_beat": "read_beat",
+            "seen_front": f"front_valid[{beats.front}:1]",
+            "seen_back": "back_valid",
+            "seen_words": "words",
+        }
+        if missing := [name for name in ports if name not in connected]:
+            raise StructureError(f"{beats.design.top} has an unexpected port {missing[0]}")
+        pins = ", ".join(f".{name}({wire})" for name, wire in connected.items() if name in ports)
+        names = ["clk", *SEEN, *inputs, *wires, *outputs] + ([] if has_modes else ["mode"])
+        lines = [
+            f"module {TOP}(input clk, rst, i_valid, o_ready,",
+            *(f"  input [{width - 1}:0] {name}," for name, width in inputs.items()),
+            "  output i_ready, o_valid,",
+            ",\n".join(f"  output [{width - 1}:0] {name}" for name, width in outputs.items()) + ");",
+            *(f"  wire [{width - 1}:0] {name};" for name, width in wires.items()),
+            "  assign front_valid[0] = i_valid;",
+            *([] if has_modes else ["  wire mode = 0;", "  assign read_mode = 0;"]),
+            *(["  assign front_enable = i_ready;"] if f"{KEYS}_enable" not in ports else []),
+            f"  {beats.design.top} design({pins});",
+            f"  mxcast_order #({', '.join(f'.{name}({value})' for name, value in parameters.items())}) order(",
+            "    " + ", ".join(f".{name}({name})" for name in names) + ");",
+            "endmodule",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _state(self, name: str) -> str:
+        return f"(declare-const {name} |{TOP}_s|)\n"
+
+    def wire(self, name: str, state: str) -> str:
+        """A wire in a state; Yosys makes one bit a Bool."""
+        return f"(|{TOP}_n {name}| {state})"
+
+    def steps(self, *states: str) -> str:
+        """Consecutive states that the statements assume to be possible."""
+        return "".join(
+            [
+                self.relation,
+                *map(self._state, states),
+                *(f"(assert {self.wire('assumed', state)})\n" for state in states),
+                *(f"(assert (|{TOP}_t| {now} {then}))\n" for now, then in pairwise(states)),
+            ]
+        )
+
+    def _all(self, name: str, state: str, value: int) -> str:
+        width = {"related": 10, "wrong": len(WRONG)}[name]
+        return f"(= {self.wire(name, state)} (_ bv{value} {width}))"
+
+    def related(self, state: str) -> str:
+        return self._all("related", state, (1 << 10) - 1)
+
+    def questions(self) -> Iterator[Question]:
+        related, bound = f"(assert {self.related('s')})\n", self.bound
+        shown = constant("broken", 10, self.wire("related", "t"))
+        not_related = f"(assert (not {self.related('t')}))\n"
+        yield question(
+            "order-reset",
+            "after an edge with rst the registers are related as the order of beats needs it",
+            ("broken",),
+            self.steps("s", "t"),
+            f"(assert {self.wire('rst', 's')})\n",
+            shown,
+            not_related,
+            is_of_order=True,
+        )
+        yield question(
+            "order-step",
+            "every edge of the clock keeps this relation, whatever enters, waits or is reset",
+            ("broken",),
+            self.steps("s", "t"),
+            related,
+            shown,
+            not_related,
+            is_of_order=True,
+        )
+        yield question(
+            "order",
+            "the n-th beat that leaves is the n-th that entered, under the largest key and the mode of its own block, "
+            f"marked by o_first and o_last, unchanged while it waits, and within {bound} edges without stalls",
+            ("wrong",),
+            self.steps("s"),
+            related,
+            constant("wrong", len(WRONG), self.wire("wrong", "s")),
+            f"(assert (not {self._all('wrong', 's', 0)}))\n",
+            is_of_order=True,
+        )
+        yield question(
+            "order-valid",
+            "o_valid is the same for all values of inputs in the same cycle: it does not wait for o_ready",
+            ("one", "other"),
+            self.steps("r", "s"),
+            self._state("t"),
+            f"(assert (|{TOP}_t| r t))\n",
+            constant("one", 0, self.wire("o_valid", "s")),
+            constant("other", 0, self.wire("o_valid", "t")),
+            "(assert (distinct one other))\n",
+            is_of_order=True,
+        )
+        states = self._edges()
+        whole = [f"(and {self.wire('o_valid', state)} {self.wire('o_last', state)})" for state in states[1:]]
+        yield question(
+            "order-can-happen",
+            "a whole block can enter and leave after a reset",
+            ("rst",),
+            self._after_reset(),
+            constant("rst", 0, self.wire("rst", states[0])),
+            f"(assert (or {' '.join(whole)}))\n",
+            expected="sat",
+        )
+
+    def _edges(self) -> list[str]:
+        """The states after a reset in which a whole block enters and leaves, even if it is late."""
+        return [f"e{edge}" for edge in range(self.bound + 2 * self.beats.config.beats + 2)]
+
+    def _after_reset(self) -> str:
+        states = self._edges()
+        return f"{self.steps(*states)}(assert {self.wire('rst', states[0])})\n"
+
+    def fault(self) -> Question:
+        """The question whether something wrong happens soon after a reset, for numbers of the source; it returns what
+        is seen at each edge."""
+        states, part = self._edges(), self.beats.keys_part()
+        texts, names = [self._after_reset(), part.text], []
+        widths = self.shown | {"x": self.beats.config.lanes * self.beats.config.numerics.source.bits}
+        for state in states:
+            given = f"given_{state}"
+            numbers = part.wire("numbers", given)
+            if self.beats.config.numerics.random_bits:
+                numbers = f"(concat {part.wire('random_of_beat', given)} {numbers})"
+            texts += [part.state(given), f"(assert (= {self.wire('key', state)} {part.wire('key', given)}))\n"]
+            texts.append(f"(assert (= {self.wire('word', state)} {numbers}))\n")
+            if self.beats.config.alternatives:
+                texts.append(f"(assert (= {self.wire('mode', state)} {part.wire('mode', given)}))\n")
+            for name, width in widths.items():
+                names.append(f"{state}_{name}")
+                wire = part.wire("x", given) if name == "x" else self.wire(name, state)
+                texts.append(constant(names[-1], 0 if width == 1 else width, wire))
+        wrong = [f"(not {self._all('wrong', state, 0)})" for state in states[1:]]
+        description = f"nothing wrong happens in {len(states) - 1} edges after a reset"
+        return question("order-fault", description, tuple(names), *texts, f"(assert (or {' '.join(wrong)}))\n")

@@ -1,0 +1,80 @@
+"""The trace of a wrong order of beats: edge by edge in words, and as a VCD file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...host.files import write_whole
+from ..questions.order import WRONG, Order
+from .solver import solve
+
+FILE = "trace.vcd"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace:
+    """Beats that enter and leave a design after a reset, until something wrong happens."""
+
+    words: tuple[str, ...]
+    """One sentence for each edge."""
+    file: Path
+    """The VCD file, in which an edge is 10 ns."""
+
+
+def traced(order: Order, folder: Path, *, solver: str, timeout: float) -> Trace | None:
+    """A trace that ends with something wrong, or None if the solver finds no trace."""
+    question = order.fault()
+    answer = solve(question.text, question.names, solver=solver, timeout=timeout)
+    if answer.result != "sat":
+        return None
+    widths = order.shown | {"x": order.beats.config.lanes * order.beats.config.numerics.source.bits}
+    edges: list[dict[str, int]] = []
+    while f"e{len(edges)}_rst" in answer.values:
+        edges.append({name: answer.values[f"e{len(edges)}_{name}"] for name in widths})
+    last = next(number for number, edge in enumerate(edges) if number and edge["wrong"])
+    edges = edges[: last + 1]
+    file = write_whole(folder / FILE, vcd(edges, widths))
+    return Trace(words=tuple(sentences(edges, order.beats.config.beats)), file=file)
+
+
+def sentences(edges: list[dict[str, int]], beats: int) -> list[str]:
+    """The events at each edge. Beats are numbered from the last reset on."""
+    found, entered, left = [], 0, 0
+    for number, edge in enumerate(edges):
+        events = []
+        if edge["rst"]:
+            entered, left = 0, 0
+            events.append("reset")
+        else:
+            if edge["i_valid"] and edge["i_ready"]:
+                name = f"beat {entered % beats} of block {entered // beats}"
+                events.append(f"{name} enters, x = {edge['x']:#x}, with the largest key {edge['key']:#x}")
+                entered += 1
+            elif edge["i_valid"]:
+                events.append("a beat is offered and not taken")
+            if edge["o_valid"]:
+                place = {(1, 0): "first", (0, 1): "last", (1, 1): "first and last"}
+                mark = place.get((edge["o_first"], edge["o_last"]), "inner")
+                does = "leaves" if edge["o_ready"] else "waits"
+                events.append(
+                    f"result {left % beats} of block {left // beats} {does} as the {mark} beat, stored as "
+                    f"{edge['o_word']:#x}, under the key {edge['o_key']:#x}"
+                )
+                left += edge["o_ready"]
+        found.append(f"edge {number}: {'; '.join(events) or 'nothing'}")
+    wrong = [words for place, words in enumerate(WRONG) if edges[-1]["wrong"] >> place & 1]
+    return [*found, f"wrong at edge {len(edges) - 1}: {'; '.join(wrong)}"]
+
+
+def vcd(edges: list[dict[str, int]], widths: dict[str, int]) -> str:
+    """The edges as a value change dump."""
+    symbols = {name: chr(ord("!") + number) for number, name in enumerate(widths)}
+    lines = ["$timescale 1 ns $end", "$scope module beats $end", "$var wire 1 ~ clk $end"]
+    lines += [f"$var wire {width} {symbols[name]} {name} $end" for name, width in widths.items()]
+    lines += ["$upscope $end", "$enddefinitions $end"]
+    for number, edge in enumerate(edges):
+        lines += [f"#{10 * number}", "0~"]
+        lines += [f"b{edge[name]:0{width}b} {symbols[name]}" for name, width in widths.items()]
+        lines += [f"#{10 * number + 5}", "1~"]
+    return "\n".join([*lines, f"#{10 * len(edges)}"]) + "\n"

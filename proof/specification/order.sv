@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the order of beats is in an encoder with lanes, and the relation of its registers by which it is proved.
+//
+// Beats are numbered in the order in which they enter. One block of all is watched: the solver chooses which (mark), and
+// one beat of it (chosen), so what holds for the watched one holds for all. The key, the stored numbers and the mode of
+// a beat are free: a proof holds for all of them. `wrong` names what must never happen, and `related` is true in every
+// state that can be reached, which a solver proves by one step from any state in which it is true.
+
+module mxcast_order #(
+  parameter FRONT = 0,   // registers in front of the store
+  parameter BACK = 1,    // registers behind it, at least one
+  parameter BEATS = 4,   // beats of a block, a power of two
+  parameter PLACE = 2,   // bits of the number of a beat in its block
+  parameter KEY = 8,
+  parameter WORD = 168,  // bits of the stored numbers of a beat, with its random bits
+  parameter MODE = 1,      // bits of a mode; without modes one bit, which is 0
+  parameter HAS_MODES = 0,
+  parameter COUNT = 12   // bits of a number of beats, with room for negative ones
+) (
+  input clk, rst, i_valid, i_ready, o_valid, o_ready,
+  input mark,                                 // the block that begins is the watched one
+  input [PLACE-1:0] chosen,                   // the watched beat of the watched block
+  input [KEY-1:0] key, input [WORD-1:0] word, input [MODE-1:0] mode,  // of the beat that is offered
+  // what the design has at the ports of the modules that are left out
+  input front_enable, back_enable,
+  input [KEY-1:0] read_key, input [WORD-1:0] read_word, input [MODE-1:0] read_mode,
+  input read_first, read_last,
+  output [KEY-1:0] written_key, output [WORD-1:0] written_word, output [MODE-1:0] written_mode,
+  // its registers
+  input has_block, input [PLACE-1:0] write_beat, read_beat,
+  input [FRONT:0] front_valid,                // bit 0 is i_valid, and the last one is at the store
+  input [BACK-1:0] back_valid,                // the last one is o_valid
+  input [WORD*BEATS-1:0] words,
+  // what leaves
+  output [KEY-1:0] o_key, output [WORD-1:0] o_word, output [MODE-1:0] o_mode, output o_first, o_last,
+  output assumed,
+  output [8:0] wrong,
+  output [9:0] related
+);
+  localparam BOUND = FRONT + BEATS + BACK;    // clock edges in which a whole block leaves, at most
+  localparam [COUNT-1:0] ALL = BEATS;
+  integer i;
+
+  // --- the two modules that are left out: delays with an enable
+  reg [KEY*(FRONT+1)-1:0] f_key; reg [WORD*(FRONT+1)-1:0] f_word; reg [MODE*(FRONT+1)-1:0] f_mode;
+  generate if (FRONT > 0) begin : delayed
+    reg [KEY*FRONT-1:0] keys; reg [WORD*FRONT-1:0] numbers; reg [MODE*FRONT-1:0] modes;
+    always @(posedge clk) if (front_enable) begin
+      keys <= f_key[KEY*FRONT-1:0]; numbers <= f_word[WORD*FRONT-1:0]; modes <= f_mode[MODE*FRONT-1:0];
+    end
+    always @* begin f_key = {keys, key}; f_word = {numbers, word}; f_mode = {modes, mode}; end
+  end else begin : direct
+    always @* begin f_key = key; f_word = word; f_mode = mode; end
+  end endgenerate
+  assign written_key = f_key[KEY*FRONT +: KEY];
+  assign written_word = f_word[WORD*FRONT +: WORD];
+  assign written_mode = f_mode[MODE*FRONT +: MODE];
+
+  reg [KEY*BACK-1:0] b_key; reg [WORD*BACK-1:0] b_word; reg [MODE*BACK-1:0] b_mode; reg [BACK-1:0] b_first, b_last;
+  always @(posedge clk) if (back_enable) begin
+    b_word <= {b_word, read_word}; b_first <= {b_first, read_first}; b_last <= {b_last, read_last};
+    // the key and the mode are kept from the first beat of a block
+    b_key <= {b_key, read_first ? read_key : b_key[KEY-1:0]};
+    b_mode <= {b_mode, read_first ? read_mode : b_mode[MODE-1:0]};
+  end
+  assign o_key = b_key[KEY*(BACK-1) +: KEY];
+  assign o_word = b_word[WORD*(BACK-1) +: WORD];
+  assign o_mode = b_mode[MODE*(BACK-1) +: MODE];
+  assign o_first = b_first[BACK-1];
+  assign o_last = b_last[BACK-1];
+
+  // --- what enters and what leaves; both are counted since the last reset
+  wire enters = i_valid & i_ready & ~rst;
+  wire leaves = o_valid & o_ready & ~rst;
+  reg [COUNT-1:0] inside;                     // beats that have entered and not left
+  reg [PLACE-1:0] in_beat, out_beat;          // the place in its block of the beat that enters, or leaves, next
+  reg [MODE-1:0] in_mode;                     // the mode of the block that enters
+  assign assumed = !(enters && in_beat != 0) || mode == in_mode;
+
+  // --- the watched block
+  reg watched;                                // some beat of it is inside, or it is entering
+  reg [COUNT-1:0] ahead;                      // beats inside that entered before it; below zero: less its beats that left
+  reg [COUNT-1:0] entered;                    // its beats that have entered
+  reg [KEY-1:0] largest;                      // the largest key of these
+  reg [MODE-1:0] its_mode;
+  reg [WORD-1:0] its_word;                    // the stored numbers of its chosen beat
+  reg [PLACE-1:0] its_beat;
+  reg [COUNT-1:0] moving;                     // edges since all of it is inside at which nobody waits for the receiver
+  wire begins = enters && mark && !watched && in_beat == 0;
+  wire goes_on = enters && watched && entered != ALL;
+  wire is_whole = watched && entered == ALL;
+  wire is_waiting = o_valid & ~o_ready;
+  wire [COUNT-1:0] at_output = -ahead;        // which beat of the watched block leaves next, if it is one
+  wire is_at_output = watched && at_output < ALL;
+
+  // --- a result that waits
+  reg waited; reg [KEY-1:0] w_key; reg [WORD-1:0] w_word; reg [MODE-1:0] w_mode; reg w_first, w_last;
+
+  always @(posedge clk) begin
+    waited <= is_waiting & ~rst;
+    w_key <= o_key; w_word <= o_word; w_mode <= o_mode; w_first <= o_first; w_last <= o_last;
+    inside <= inside + enters - leaves;
+    if (enters) begin
+      in_beat <= in_beat + 1'b1;
+      if (in_beat == 0) in_mode <= mode;
+    end
+    if (leaves) out_beat <= out_beat + 1'b1;
+    if (leaves) ahead <= ahead - 1'b1;
+    if (is_at_output && at_output == ALL - 1 && leaves) watched <= 0;
+    moving <= is_whole ? moving + !is_waiting : 0;
+    if (begins) begin
+      watched <= 1; ahead <= inside - leaves; entered <= 1; largest <= key; its_mode <= mode; its_beat <= chosen;
+      moving <= 0;
+      if (chosen == 0) its_word <= word;
+    end
+    if (goes_on) begin
+      entered <= entered + 1'b1;
+      if (key > largest) largest <= key;
+      if (its_beat == entered) its_word <= word;
+    end
+    if (rst) begin inside <= 0; in_beat <= 0; out_beat <= 0; watched <= 0; end
+  end
+
+  // --- what must not happen
+  wire is_result = o_valid & ~rst;
+  assign wrong = {
+    is_whole && !rst && moving >= BOUND,                                       // 8
+    waited && !rst && !(o_valid && o_key == w_key && o_word == w_word && o_mode == w_mode && o_first == w_first
+      && o_last == w_last),                                                    // 7
+    !rst && (o_ready || !o_valid) && !i_ready,                                 // 6
+    is_result && inside != 0 && o_last != (out_beat == BEATS - 1),             // 5
+    is_result && inside != 0 && o_first != (out_beat == 0),                    // 4
+    is_result && is_at_output && o_mode != its_mode,                           // 3
+    is_result && is_at_output && (entered != ALL || o_key != largest),         // 2
+    is_result && is_at_output && at_output == its_beat && o_word != its_word,  // 1
+    is_result && inside == 0                                                   // 0
+  };
+
+  // --- the relation of the registers
+  reg [COUNT-1:0] behind, stored, before;     // beats behind the store, in it and in front of it
+  reg [COUNT-1:0] place, last_place, rank;    // places in the order of the beats inside: 0 leaves next
+  reg backs, fronts, is_some;
+  reg [KEY-1:0] seen;                         // the largest key of the watched block that is written or in front
+  reg covers;                                 // the beat that was written last is of the watched block, and not read
+  wire [COUNT-1:0] to_read = ALL - read_beat; // unread beats of the block that is read
+  wire [COUNT-1:0] chosen_place = behind + (has_block ? (its_beat >= read_beat ? its_beat - read_beat
+    : to_read + its_beat) : its_beat);
+  wire chosen_stored = has_block ? its_beat >= read_beat || its_beat < write_beat : its_beat < write_beat;
+  reg [WORD-1:0] chosen_word;
+  always @* begin
+    behind = 0; before = 0;
+    for (i = 0; i < BACK; i = i + 1) behind = behind + back_valid[i];
+    for (i = 1; i <= FRONT; i = i + 1) before = before + front_valid[i];
+    stored = has_block ? to_read + write_beat : write_beat;
+    chosen_word = 0;
+    for (i = 0; i < BEATS; i = i + 1) if (its_beat == i) chosen_word = words[WORD*i +: WORD];
+    last_place = ahead + ALL - 1'b1;
+    rank = 0;
+    // behind the store, each beat has what it leaves with
+    backs = 1; place = 0;
+    for (i = BACK - 1; i >= 0; i = i - 1) if (back_valid[i]) begin
+      if (b_first[i] != ((out_beat + place) % BEATS == 0)) backs = 0;
+      if (b_last[i] != ((out_beat + place) % BEATS == BEATS - 1)) backs = 0;
+      if (watched && place - ahead < ALL) begin
+        if (entered != ALL || b_key[KEY*i +: KEY] != largest || b_mode[MODE*i +: MODE] != its_mode) backs = 0;
+        if (place - ahead == its_beat && b_word[WORD*i +: WORD] != its_word) backs = 0;
+      end
+      if (place == last_place) rank = BACK - i;
+      place = place + 1'b1;
+    end
+    if (last_place >= behind && last_place < behind + stored) rank = BACK + last_place - behind + 1'b1;
+    // the key of the accumulator is of all beats of the block that is written; those in front are not in it
+    place = behind + stored - 1'b1;
+    covers = watched && stored != 0 && place - ahead < ALL;
+    seen = read_key; is_some = covers; fronts = 1;
+    place = behind + stored;
+    for (i = FRONT; i >= 1; i = i - 1) if (front_valid[i]) begin
+      if (watched && place - ahead < ALL) begin
+        if (f_mode[MODE*i +: MODE] != its_mode) fronts = 0;
+        if (place - ahead == its_beat && f_word[WORD*i +: WORD] != its_word) fronts = 0;
+        if (!is_some || f_key[KEY*i +: KEY] > seen) seen = f_key[KEY*i +: KEY];
+        is_some = 1;
+      end
+      if (place == last_place) rank = BACK + BEATS + FRONT - i + 1;
+      place = place + 1'b1;
+    end
+  end
+  wire [COUNT-1:0] left_over = inside - ahead;  // beats inside from the first of the watched block on
+  assign related = {
+    // 9: a whole block leaves in time: the edges that are over and those that its last beat needs
+    !is_whole || (rank != 0 && rank <= BOUND && moving <= BOUND && moving + rank <= BOUND),
+    // 8: a result that waits has not changed
+    !waited || (o_valid && o_key == w_key && o_word == w_word && o_mode == w_mode && o_first == w_first
+      && o_last == w_last),
+    // 7: behind the store, each beat has the place, the key, the mode and the numbers with which it has to leave
+    backs,
+    // 6: a block that is read in part has left its key and its mode with the beats that were read
+    !(watched && has_block && read_beat != 0 && behind - ahead < ALL)
+      || (b_key[KEY-1:0] == largest && b_mode[MODE-1:0] == its_mode),
+    // 5: the store has the chosen beat at its place
+    !(watched && chosen_stored && chosen_place - ahead < ALL) || chosen_word == its_word,
+    // 4: in front of the store, beats have their mode and their numbers; the mode that was written last is kept
+    fronts && (!covers || read_mode == its_mode) && (HAS_MODES || !watched || its_mode == 0),
+    // 3: the largest key is in the accumulator or still in front of it
+    !is_some || seen == largest,
+    // 2: the watched block begins at the beginning of a block, and what entered later is behind it
+    !watched || (entered != 0 && entered <= ALL && (out_beat + ahead) % BEATS == 0 && last_place <= inside + ALL
+      && (entered == ALL ? left_over >= ALL && left_over < inside + ALL
+        : left_over == entered && ahead <= inside && in_beat == entered && in_mode == its_mode)),
+    // 1: the numbers of beats follow from what is inside
+    read_beat == (out_beat + behind) % BEATS && in_beat == (write_beat + before) % BEATS,
+    // 0: all that is inside is in front of the store, in it or behind it, and the next block does not overtake the reader
+    inside == behind + stored + before && (has_block ? write_beat <= read_beat : read_beat == 0)
+  };
+endmodule

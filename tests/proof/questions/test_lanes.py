@@ -1,0 +1,114 @@
+"""Encoders with lanes: the order of their beats and their bits are proved, and planted faults are refuted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mxcast.hdl import converter_config, default_name, emitted
+from mxcast.proof import Proof, prove
+from mxcast.proof.questions.order import WRONG
+
+E4M3 = converter_config("e4m3", lanes=8)
+
+
+def test_every_beat_of_every_block(tmp_path: Path) -> None:
+    proof = prove(E4M3, out=tmp_path)
+    assert proof.passed, proof.remark
+    asked = {step.question.name for step in proof.steps}
+    assert {"order-reset", "order-step", "order", "order-valid", "order-can-happen", "element", "scale"} <= asked
+    assert [argument.reader for argument in proof.arguments] == ["read_verilog", "slang"]
+
+
+VALID_WAITS = [
+    ("  reg o_valid;", "  wire o_valid; reg waiting; assign o_valid = waiting & o_ready;"),
+    ("if (rst) o_valid <= 1'h0;", "if (rst) waiting <= 1'h0;"),
+    ("else if (back_enable) o_valid <= reads", "else if (back_enable) waiting <= reads"),
+    ("_08_ = ~ o_valid", "_08_ = ~ waiting"),
+    ("valid_scale_q = o_valid", "valid_scale_q = waiting"),
+]
+KEY_BEFORE = [
+    (".key(amax),", ".key(before),"),
+    ("  wire [7:0] amax;\n  wire back", "  wire [7:0] amax; reg [7:0] before;\n  wire back"),
+    ("assign can_write", "always @(posedge clk) if (writes & is_first) before <= amax;\n  assign can_write"),
+]
+ORDER = {
+    "a beat is dropped": ([("words[write_beat] <= word", "if (write_beat != 2'h2) words[write_beat] <= word")], 1),
+    "a beat is doubled": ([("_00_ = read_beat + 1'h1", "_00_ = read_beat + (read_beat != 2'h1)")], None),
+    "beats are exchanged": ([("  assign stored = words[read_beat]", "  assign stored = words[read_beat ^ 2'h1]")], 1),
+    "the key of the block before counts too": ([("_1_ = is_first | _0_", "_1_ = _0_")], 2),
+    "the key of the block before is kept": ([("_2_ = enable & _1_", "_2_ = enable & ~is_first & _1_")], 2),
+    "the scale is of the block before": (KEY_BEFORE, 2),
+    "a beat is overwritten one beat early": ([("i_ready = _11_ | back_enable", "i_ready = 1'h1")], None),
+    "o_last is set a beat early": ([("is_last = & read_beat", "is_last = read_beat == 2'h2")], 5),
+    "a beat is taken during reset": ([("_04_ = rst ? 2'h0 : _16_", "_04_ = writes ? _06_ : 2'h0")], None),
+    "a result goes while it waits": ([("else if (back_enable) o_valid", "else o_valid")], 7),
+    "no beat is taken in time": ([("i_ready = _11_ | back_enable", "i_ready = (_11_ | back_enable) & ~has_block")], 6),
+    "valid waits for ready": (VALID_WAITS, None),
+}
+"""Edits of the emitted file, and the place in `WRONG` of what a trace shows, if only one fits."""
+
+
+@pytest.fixture(scope="module")
+def verilog(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return emitted(E4M3, tmp_path_factory.mktemp("lanes"), default_name(E4M3)).read_text()
+
+
+def proof_of(verilog: str, edits: list[tuple[str, str]], folder: Path) -> Proof:
+    for old, new in edits:
+        assert verilog.count(old) == 1, old
+        verilog = verilog.replace(old, new)
+    file = folder / f"{default_name(E4M3)}.v"
+    file.write_text(verilog)
+    return prove(E4M3, rtl=file, out=folder)
+
+
+@pytest.mark.parametrize(("edits", "wrong"), ORDER.values(), ids=ORDER)
+def test_a_fault_in_the_order_has_a_trace(
+    edits: list[tuple[str, str]], wrong: int | None, verilog: str, tmp_path: Path
+) -> None:
+    proof = proof_of(verilog, edits, tmp_path)
+    assert proof.status == "FAIL", proof.remark
+    assert proof.trace is not None
+    assert proof.trace.words[0].startswith("edge 0: reset")
+    assert any("of block 0 enters, x = 0x" in sentence for sentence in proof.trace.words)
+    assert proof.trace.words[-1].startswith(f"wrong at edge {len(proof.trace.words) - 2}: ")
+    if wrong is not None:
+        assert WRONG[wrong] in proof.trace.words[-1]
+    waves = proof.trace.file.read_text()
+    assert waves.count("1~") == len(proof.trace.words) - 1
+
+
+BITS = {
+    "a bit of a quantizer is wrong": [("assign truncated[2:0] = aligned[3:1]", "assign truncated[2:0] = aligned[2:0]")],
+    "a scale is one too large": [("_1_ = key - 4'h8", "_1_ = key - 4'h7")],
+    "a stored number lacks its sticky bit": [("numbers[21] = | x[43:32]", "numbers[21] = | x[42:32]")],
+    "the key of a block is taken with its last beat": [("_00_ = enable & is_first", "_00_ = enable & is_last")],
+}
+
+
+@pytest.mark.parametrize("edits", BITS.values(), ids=BITS)
+def test_a_fault_in_the_bits_has_a_block(edits: list[tuple[str, str]], verilog: str, tmp_path: Path) -> None:
+    proof = proof_of(verilog, edits, tmp_path)
+    assert proof.status == "FAIL", proof.remark
+    assert proof.trace is None
+    assert proof.counterexample is not None
+    assert "expected" in proof.counterexample.report or "from this block on" in proof.counterexample.report
+
+
+EVERY = [
+    (format, lanes, {}) for format in ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8") for lanes in (1, 2, 4, 8, 16)
+]
+EVERY += [
+    ("e4m3,e5m2", 16, {"scale_rule": "floor,ceil", "registered_after": "level2,scale,output"}),
+    ("e2m1", 8, {"source": "fp16", "rounding": "sr", "random_bits": 4}),
+    ("e4m3", 8, {"input_subnormals": "flush", "element_subnormals": "flush"}),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("format", "lanes", "fields"), EVERY)
+def test_every_format_and_number_of_lanes(format: str, lanes: int, fields: dict[str, str], tmp_path: Path) -> None:
+    proof = prove(converter_config(format, lanes=lanes, **fields), out=tmp_path)  # type: ignore[arg-type]
+    assert proof.passed, proof.remark
