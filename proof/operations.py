@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..hdl import HardwareConfig
+from ..hdl import ConverterConfig, HardwareConfig
+from ..hdl.config.architecture import Interface
 from .questions.elementwise import ProvableCast, ProvableDecode
 from .questions.encode import ProvableEncode
 from .questions.lanes import ProvableLanes
@@ -34,6 +35,11 @@ def provable(config: HardwareConfig) -> Provable[Any, Any]:
     if rules.name not in table:
         raise ValueError(
             f"{config.formats} with lanes is not proved yet: verify and test compare its Verilog with the model"
+        )
+    if isinstance(config, ConverterConfig) and config.microarchitecture.interface is not Interface.STREAM:
+        raise ValueError(
+            f"{config.formats} with interface={config.microarchitecture.interface} is not proved yet: verify and test "
+            "compare its Verilog with the model"
         )
     table[rules.name].check(rules)
     return table[rules.name]

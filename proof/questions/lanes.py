@@ -12,8 +12,8 @@ from ..netlist.design import Design
 from ..netlist.structure import StructureError
 from ..netlist.whole_block import at_once, whole_block
 from ..specification.encode import Specification
+from ..specification.order import Order
 from .encode import ProvableEncode
-from .order import Order
 from .question import Question
 
 
@@ -31,9 +31,9 @@ class ProvableLanes(ProvableEncode):
         assert isinstance(config, ConverterConfig)
         order = order_of(config, design)
         order.beats.check_delays()
-        order.beats.check_known()
         whole = whole_block(order.beats)
         yield from order.questions()
+        order.beats.check_known()
         yield from super().composed(at_once(config), whole, specify)
 
     def monolithic(

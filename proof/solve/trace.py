@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...host.files import write_whole
-from ..questions.order import WRONG, Order
+from ..specification.order import WRONG, Order
 from .solver import solve
 
 FILE = "trace.vcd"

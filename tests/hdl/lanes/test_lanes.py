@@ -119,6 +119,9 @@ def test_what_does_not_know_lanes_says_so(tmp_path):
     config = converter_config("e2m1", lanes=8)
     with pytest.raises(ValueError, match="^mxfp4_e2m1 is proved in parts only, as it is emitted: not as a whole"):
         prove(config, out=tmp_path, whole=True)
+    for interface in ("skid", "axis"):
+        with pytest.raises(ValueError, match=f"^mxfp4_e2m1 with interface={interface} is not proved yet"):
+            prove(converter_config("e2m1", lanes=8, interface=interface), out=tmp_path)
     with pytest.raises(ValueError, match="^a pair converts whole blocks: leave out lanes$"):
         decoder_of(config)
     with pytest.raises(ValueError, match="^--dpi sends whole blocks: leave out lanes$"):

@@ -1,6 +1,6 @@
 """Questions about the order of beats of an encoder with lanes.
 
-The design without the modules of its numbers is a transition system. `specification/order.sv` lists what must never
+The design without the modules of its numbers is a transition system. `order.sv` lists what must never
 happen (`wrong`) and the relation of its registers (`related`). Two questions are the cases of an induction. The others
 ask whether the relation excludes everything wrong, and whether o_valid depends on an input.
 """
@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from ..netlist.beats import CODES, KEYS, Beats
 from ..netlist.structure import StructureError
-from .question import Question, constant, question
+from ..questions.question import Question, constant, question
 
 TOP = "mxcast_ordered"
 """The module with the design and the statements about it."""
@@ -79,8 +79,8 @@ class Order:
             if bits:
                 control["ports"][f"seen_{name}"] = {"direction": "output", "bits": bits}
         made = design.of_netlist({design.top: control})
-        folder, room = design.folder, __package__.rpartition(".")[0]
-        (folder / "order.sv").write_text((files(f"{room}.specification") / "order.sv").read_text())
+        folder, room = design.folder, __package__
+        (folder / "order.sv").write_text((files(room) / "order.sv").read_text())
         (folder / "ordered.sv").write_text(self._wrapper(control["ports"]))
         file = folder / "ordered.smt2"
         made.run(
