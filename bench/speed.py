@@ -110,8 +110,13 @@ def _conditions(speed: dict) -> str:
     versions = ", ".join(f"{name} {speed[key]}" for key, name in VERSIONS.items() if key in speed)
     return (
         f"\n{speed['unit'].capitalize()}: {speed['mib']} MiB of FP32 under `ocp`, medians of {speed['rounds']} rounds "
-        f"in turn. {versions}.\n"
+        f"in turn. {_processor(speed)}; {versions}.\n"
     )
+
+
+def _processor(speed: dict) -> str:
+    """The processor and the instruction set of a record; older records have NumPy alone."""
+    return f"{speed['machine']}, {speed.get('instruction_set', 'NumPy alone')}"
 
 
 def _rate(row: dict, baseline: str) -> str | None:
@@ -154,7 +159,7 @@ def tables(results: dict) -> dict[str, str]:
         "headline": "**On AMD UltraScale (`--target xcu`) a converter of 32 FP32 numbers to MXFP8 (E4M3) takes "
         f"{_smallest('e4m3'):,}\nlookup tables (LUT6), and one to MXFP4 takes {_smallest('e2m1'):,}. "
         "The golden model converts\n"
-        f"{e4m3['mxcast']:.0f} million numbers a second to E4M3 on one core. This is "
+        f"{e4m3['mxcast']:.0f} million numbers a second to E4M3 on one core ({_processor(speed)}). This is "
         f"{e4m3['ratio']:.1f} times the speed of {e4m3['best']} on whole\ntensors, and "
         f"{e4m3['baselines']['torchao_parts']['ratio']:.2f} times its speed on 2 MiB pieces.**\n",
         "synth": markdown([{c: row[c] for c in columns} for row in synth["rows"]])

@@ -10,8 +10,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import numpy as np
+
+from mxcast.models.native import instruction_set
 
 Times = Mapping[str, Sequence[float]]
 
@@ -49,14 +52,26 @@ def one_core() -> Iterator[set[int]]:
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """The machine, and versions of Python and of the packages that are installed."""
-    found = {"machine": platform.processor() or platform.machine(), "python": platform.python_version()}
+    """The processor, the instruction set of the compiled module, and versions of Python and of installed packages."""
+    found = {
+        "machine": _processor(),
+        "instruction_set": instruction_set or "NumPy alone",
+        "python": platform.python_version(),
+    }
     for name in (*packages, "numpy", "mxcast"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             pass
     return found
+
+
+def _processor() -> str:
+    """The processor's name, on Linux from the system's list."""
+    listed = Path("/proc/cpuinfo")
+    lines = listed.read_text().splitlines() if listed.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
 
 
 def process(*command: object) -> tuple[float, int]:
