@@ -98,10 +98,10 @@ def test_scales_collide(refused, tmp_path):
 
 def test_kinds_of_files(refused, saved, tmp_path):
     source = saved(F32)
-    refused(source, "a .safetensors or .npz file, not", target="out.bin")
+    refused(source, "a .safetensors, .npz, .gguf or .onnx file, not", target="out.bin")
     refused(tmp_path / "x.bin", "must be a .npy, .npz or .safetensors file")
     save_file({"w": F32}, tmp_path / "in.safetensors")
-    refused(tmp_path / "in.safetensors", "is a .safetensors or .npz file, not", target="out.npy")
+    refused(tmp_path / "in.safetensors", "is a .safetensors, .npz, .gguf or .onnx file, not", target="out.npy")
 
 
 def test_same_file(refused, tmp_path):
