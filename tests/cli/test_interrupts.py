@@ -216,20 +216,21 @@ class Half:
 def half_made(*_):
     half = Half()
     arrives()
-from mxcast.cli import output; output.Output.table = half_made
+from mxcast.cli.output import output; output.Output.table = half_made
 """
 
 
 @pytest.mark.parametrize(
     "arguments, before",
     [
-        (["list"], "from mxcast.cli import output; output.Output.table = arrives"),  # in a verb
+        (["list"], "from mxcast.cli.output import output; output.Output.table = arrives"),  # in a verb
         (["--version"], "from importlib import metadata; metadata.version = arrives"),  # before it begins
         (["emit", "e4m3"], "from mxcast import hdl; hdl.emit = lambda *_, **__: arrives() or {}[0]"),  # what fails then
         (["list"], "from mxcast.host import signals; signals.install = arrives"),  # before signals are taken care of
         (
             ["list"],
-            "import atexit; atexit.register(arrives)\nfrom mxcast.cli import output; output.Output.table = arrives",
+            "import atexit; atexit.register(arrives)\n"
+            "from mxcast.cli.output import output; output.Output.table = arrives",
         ),
         (["list"], HALF_MADE),
     ],

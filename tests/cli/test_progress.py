@@ -10,7 +10,7 @@ import sys
 import pytest
 
 PROGRAM = """
-import time, mxcast.cli.output as output
+import time, mxcast.cli.output.output as output
 output.PATIENCE = 0.2
 with output.Output(quiet={quiet}).progress("baking a cake") as progress:
     time.sleep({seconds})
