@@ -75,7 +75,7 @@ def check_dpi(config: HardwareConfig) -> None:
     """Raise ValueError unless there is a scoreboard for the operation and the pins of a configuration."""
     check_config(config)
     if not isinstance(config, ConverterConfig | DecoderConfig):
-        raise ValueError(f"--dpi is for encoders and decoders of MX formats, not for {config.numerics.name} yet")
+        raise ValueError(f"--dpi is for encoders and decoders of MX formats, not for {config.KIND} yet")
     if config.beats > 1:
         raise ValueError("--dpi sends whole blocks: leave out lanes")
     if config.layout is not None:

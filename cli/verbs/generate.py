@@ -71,7 +71,7 @@ def emit(
         raise ValueError("--pair adds the decoder of a format with one level of scales: leave it out")
     from ...hdl import default_name, emit
     from ...hdl.emission.designs import REPLACE_IT, refuse_another
-    from ...native.folder import check_added, write_added
+    from ...native.folder import c_files, dpi_files
     from ...sim.check.round_trip import decoder_of, write_round_trip
     from ...sim.check.self_checking import bench
 
@@ -82,13 +82,12 @@ def emit(
             decoder, top = decoder_of(encoder), asked.name or default_name(encoder)
             pairs.append((encoder, decoder, top, f"{asked.name}_decode" if asked.name else default_name(decoder)))
         wanted += [(decoder, its_name) for _, decoder, _, its_name in pairs]
-    for chosen, _ in wanted:
-        check_added(chosen, c=c, dpi=dpi)
+    added = [(c_files(chosen, top) if c else {}) | (dpi_files(chosen, top) if dpi else {}) for chosen, top in wanted]
     if not force:  # before the first is written
         for chosen, top in wanted:
             refuse_another(out, top, chosen, REPLACE_IT)
     results = []
-    for chosen, top in wanted:
+    for (chosen, top), more in zip(wanted, added, strict=True):
         output.configuration(chosen)
         with output.progress(f"emitting {chosen.formats}"):
             files = emit(
@@ -100,9 +99,9 @@ def emit(
                 period_ns=period,
                 bench=bench(chosen, top),
                 ipxact=ipxact,
+                added=more,
                 force=force,
             )
-        files |= write_added(chosen, out, top, c=c, dpi=dpi)
         if chosen.latency:
             output.say(
                 f"latency {chosen.latency} cycles: registered after "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +27,7 @@ def emit(
     period_ns: float | None = None,
     bench: str | None = None,
     ipxact: bool = False,
+    added: Mapping[str, tuple[str, str]] = {},
     force: bool = False,
 ) -> dict[str, Path]:
     """Write ``<out>/<name>/rtl/`` and its manifest. Returns the files by kind.
@@ -34,7 +36,8 @@ def emit(
     ``template_sv`` (an instantiation), ``json`` and ``manifest``. With the text of a ``bench``, the module
     ``<name>_tb``, there is also ``bench``. With a ``vendor`` of `VENDORS`, ``<vendor>_script`` and
     ``<vendor>_constraints`` are a project for its tool, a ``part`` and a clock period. With ``ipxact`` there is also
-    ``ipxact``, the description ``component.xml`` of IEEE 1685-2014.
+    ``ipxact``, the description ``component.xml`` of IEEE 1685-2014. ``added`` are further files: a path in
+    ``<out>/<name>/`` and a text for each kind.
 
     Raises ValueError if the folder holds a design of another configuration, or if a file has been edited. ``force``
     replaces both, and removes the evidence of a replaced design.
@@ -72,6 +75,7 @@ def emit(
         if ipxact:
             tested = f"rtl/{test}" if has_bench else None
             contents["ipxact"] = ("component.xml", component(about, config, [f"rtl/{file}" for file in files], tested))
+        contents |= added
         if not force and (
             edited := [
                 folder / file for file, text in contents.values() if _is_edited(folder / file, text, known.get(file))

@@ -79,7 +79,8 @@ static ISA ALWAYS_INLINE void NAME(elements)(const uint32_t *restrict u, float f
             negative &= ~((uint32_t)(code == 0) & positive);
             negative &= ~((uint32_t)(product == 0) & dropped);
         }
-        codes[i] = (uint8_t)(is_fixed ? ((code ^ (0 - negative)) + negative) & mask : code | ((0 - negative) & sign_mask));
+        const uint32_t all = 0 - negative; /* ones for a negative number */
+        codes[i] = (uint8_t)(is_fixed ? ((code ^ all) + negative) & mask : code | (all & sign_mask));
     }
 }
 
@@ -90,9 +91,9 @@ static ISA void NAME(any)(const uint32_t *u, float factor, const struct encoding
 #define CASE(rounding)                                                                                                 \
     case rounding:                                                                                                     \
         if (e->is_fixed)                                                                                               \
-            NAME(elements)(u, factor, e, random, codes, size, rounding, 1, 0, 0);                                         \
+            NAME(elements)(u, factor, e, random, codes, size, rounding, 1, 0, 0);                                      \
         else                                                                                                           \
-            NAME(elements)(u, factor, e, random, codes, size, rounding, 0, 0, 0);                                         \
+            NAME(elements)(u, factor, e, random, codes, size, rounding, 0, 0, 0);                                      \
         break;
     switch (e->rounding) {
         CASE(ROUND_RNE)
@@ -120,7 +121,8 @@ static ISA void NAME(maxima)(const void *numbers, const struct encoding *e, size
     uint32_t u[MOST_ELEMENTS];
     for (size_t block = 0; block < blocks; block++) {
         const uint32_t *x = NAME(patterns)(numbers, block * (size_t)size, e, u);
-        maxima[block] = (uint32_t)(size == 32 ? NAME(amax)(x, 32) : size == 16 ? NAME(amax)(x, 16) : NAME(amax)(x, size));
+        const int32_t most = size == 32 ? NAME(amax)(x, 32) : size == 16 ? NAME(amax)(x, 16) : NAME(amax)(x, size);
+        maxima[block] = (uint32_t)most;
     }
 }
 

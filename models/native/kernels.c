@@ -3,8 +3,14 @@ set. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
+#include <float.h>
 #include <stdint.h>
 #include <string.h>
+
+/* Products and sums must be rounded to binary32, once, and subnormal numbers kept. */
+#if defined(__FAST_MATH__) || FLT_EVAL_METHOD != 0
+#error "the module is left out: this compiler does not compute in binary32"
+#endif
 
 enum { SOURCE_FP32, SOURCE_BF16, SOURCE_FP16 };
 enum { ROUND_RNE, ROUND_EVEN_CODE, ROUND_RNA, ROUND_RNZ, ROUND_RTZ, ROUND_SR };

@@ -34,6 +34,9 @@ WRONG = (
 )
 """Faults by the bits of ``wrong``."""
 
+RELATIONS = 10
+"""Bits of ``related`` in `order.sv`."""
+
 SEEN = ("rst", "i_valid", "i_ready", "o_valid", "o_ready")
 """The wires of the handshake."""
 
@@ -142,7 +145,7 @@ class Order:
             "words": word * count,
         }
         outputs = {"o_key": key, "o_word": word, "o_mode": mode, "o_first": 1, "o_last": 1}
-        outputs |= {"assumed": 1, "wrong": len(WRONG), "related": 10}
+        outputs |= {"assumed": 1, "wrong": len(WRONG), "related": RELATIONS}
         numbers = len(ports[f"{KEYS}_numbers"]["bits"])
         connected = {
             **{name: name for name in ("clk", *SEEN)},
@@ -204,15 +207,15 @@ class Order:
         )
 
     def _all(self, name: str, state: str, value: int) -> str:
-        width = {"related": 10, "wrong": len(WRONG)}[name]
+        width = {"related": RELATIONS, "wrong": len(WRONG)}[name]
         return f"(= {self.wire(name, state)} (_ bv{value} {width}))"
 
     def related(self, state: str) -> str:
-        return self._all("related", state, (1 << 10) - 1)
+        return self._all("related", state, (1 << RELATIONS) - 1)
 
     def questions(self) -> Iterator[Question]:
         related, bound = f"(assert {self.related('s')})\n", self.bound
-        shown = constant("broken", 10, self.wire("related", "t"))
+        shown = constant("broken", RELATIONS, self.wire("related", "t"))
         not_related = f"(assert (not {self.related('t')}))\n"
         yield question(
             "order-reset",

@@ -1,4 +1,4 @@
-"""The folder that `write_c` makes: its test passes and can fail, and its program converts what the model converts."""
+"""The folder ``c/`` of a design: its test passes and can fail, and its program converts what the model converts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from mxcast.cli import main
-from mxcast.hdl import HardwareConfig, configuration
+from mxcast.hdl import HardwareConfig, configuration, emit
 from mxcast.native.configured import sides
-from mxcast.native.folder import write_c
+from mxcast.native.folder import c_files
 from mxcast.sim.operations import drawn, golden, of
 from mxcast.sim.transactions import Transactions
 
@@ -36,10 +36,14 @@ CONFIGURATIONS = {
 }
 
 
+def written(config: HardwareConfig, out: Path, name: str) -> dict[str, Path]:
+    return emit(config, out, name, added=c_files(config, name))
+
+
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_the_program_and_the_test_agree_with_the_model(name: str, tmp_path: Path) -> None:
     config = CONFIGURATIONS[name]
-    files = write_c(config, tmp_path, name)
+    files = written(config, tmp_path, name)
     folder = files["c_test"].parent
     flags = f"CFLAGS=-O1 {' '.join(WARNINGS)}"
     checked = subprocess.run(["make", "-s", "check", name, flags], cwd=folder, capture_output=True, text=True)
@@ -59,14 +63,14 @@ def _in_hex(config: HardwareConfig, side: Transactions, direction: str) -> list[
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_the_files_compile_as_cpp(name: str, tmp_path: Path) -> None:
-    folder = write_c(CONFIGURATIONS[name], tmp_path, name)["c_test"].parent
+    folder = written(CONFIGURATIONS[name], tmp_path, name)["c_test"].parent
     for source in ("main.c", "test.c"):
         command = ["g++", "-x", "c++", "-std=c++17", "-fsyntax-only", *WARNINGS, source]
         subprocess.run(command, cwd=folder, check=True)
 
 
 def test_the_test_fails_where_the_header_is_wrong(tmp_path: Path) -> None:
-    files = write_c(CONFIGURATIONS["encode"], tmp_path, "encode")
+    files = written(CONFIGURATIONS["encode"], tmp_path, "encode")
     right = files["c_library"].read_text()
     files["c_library"].write_text(right.replace("p.part > MXCAST_HALF ||", "p.part >= MXCAST_HALF ||"))
     done = subprocess.run(["make", "-s", "check"], cwd=files["c_test"].parent, capture_output=True, text=True)
@@ -75,7 +79,7 @@ def test_the_test_fails_where_the_header_is_wrong(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("typed", ["1 2 3", "1 2 x"])
 def test_the_program_refuses_half_a_block(typed: str, tmp_path: Path) -> None:
-    folder = write_c(CONFIGURATIONS["encode"], tmp_path, "encode")["c_test"].parent
+    folder = written(CONFIGURATIONS["encode"], tmp_path, "encode")["c_test"].parent
     subprocess.run(["make", "-s", "encode"], cwd=folder, check=True)
     done = subprocess.run([folder / "encode"], input=typed, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "encode: a block has 32 words in hexadecimal\n")
@@ -88,12 +92,9 @@ def test_the_program_refuses_half_a_block(typed: str, tmp_path: Path) -> None:
         (configuration("encode", "e4m3,e5m2"), "the model in C is of one format and one scale rule, not of 2 modes"),
     ],
 )
-def test_what_the_header_lacks_is_refused_before_a_file_is_written(
-    config: HardwareConfig, words: str, tmp_path: Path
-) -> None:
+def test_what_the_header_lacks_is_refused(config: HardwareConfig, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        write_c(config, tmp_path, "top")
-    assert not list(tmp_path.iterdir())
+        c_files(config, "top")
 
 
 def test_emit_writes_it_next_to_the_verilog(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,10 +103,22 @@ def test_emit_writes_it_next_to_the_verilog(tmp_path: Path, capsys: pytest.Captu
     assert f"wrote {tmp_path}/top/c/top.h" in capsys.readouterr().out
 
 
-def test_emit_refuses_before_it_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["emit", "hadamard16", "--op", "hadamard", "--c", "-o", str(tmp_path)]) != 0
+@pytest.mark.parametrize("option", ["--c", "--dpi"])
+def test_emit_refuses_before_it_writes(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["emit", "hadamard16", "--op", "hadamard", option, "-o", str(tmp_path)]) != 0
     assert capsys.readouterr().err == "mxcast: the model in C has no operation hadamard yet\n"
     assert not list(tmp_path.iterdir())
+
+
+def test_an_edited_file_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["emit", "e2m1", "--c", "--name", "top", "-o", str(tmp_path)]
+    assert main(command) == main(command) == 0
+    edited = tmp_path / "top" / "c" / "main.c"
+    edited.write_text("mine")
+    assert main(command) == 2
+    assert f"{edited} has been edited since it was emitted" in capsys.readouterr().err
+    assert edited.read_text() == "mine"
+    assert main([*command, "--force"]) == 0 and edited.read_text() != "mine"
 
 
 def test_emit_adds_a_scoreboard(tmp_path: Path) -> None:

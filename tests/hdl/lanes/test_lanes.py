@@ -10,7 +10,7 @@ from amaranth.sim import Simulator
 from mxcast.hdl import StreamConverter, config_of, converter_config, decoder_config, describe, verilog
 from mxcast.hdl.config.command import command_line
 from mxcast.models import quantize
-from mxcast.native.folder import check_added
+from mxcast.native.folder import dpi_files
 from mxcast.proof import prove
 from mxcast.sim.check.round_trip import decoder_of
 from mxcast.spec import numerics
@@ -125,7 +125,7 @@ def test_what_does_not_know_lanes_says_so(tmp_path):
     with pytest.raises(ValueError, match="^a pair converts whole blocks: leave out lanes$"):
         decoder_of(config)
     with pytest.raises(ValueError, match="^--dpi sends whole blocks: leave out lanes$"):
-        check_added(config, c=False, dpi=True)
+        dpi_files(config, "top")
     with pytest.raises(ValueError, match="^latency and frequency_mhz are for whole blocks: with lanes, name"):
         constrained(config, {"latency": 4})
 

@@ -62,8 +62,8 @@ STORED = r"(narrow_block_store block_store \([^;]*\.{}\(){}\)"
 
 BUGS = {
     "dropped beat": (
-        r"assign writes = i_valid & i_ready;",
-        "assign writes = i_valid & i_ready & ~(has_block & (write_beat == 2'h2));",
+        r"assign (enable|writes) = i_valid & i_ready;",
+        r"assign \1 = i_valid & i_ready & ~(has_block & (write_beat == 2'h2));",
         "no result|expected|before its block|after the latency",
     ),
     "doubled beat": (r"o_valid <= reads;", "o_valid <= reads | (o_valid & o_last);", "o_first or o_last|before its"),

@@ -20,20 +20,11 @@ MXCAST_ENTRY(mxcast_beats) {
         if (count) {
             uint32_t state = static_cast<uint32_t>(given[2]) * 2654435761u | 1;
             Gaps input{&state}, output{&state};
-            VerilatedContext context;
-            Vdut dut{&context};
-            context.randReset(2);
-            context.randSeed(static_cast<int>(state >> 1) | 1);
-            dut.clk = dut.rst = dut.o_ready = 0;
-            drive(dut, in, 0, true);
-            dut.i_valid = 1;
-            dut.eval();
+            Started design{in, state};
+            Vdut& dut = design.dut;
             const uint64_t before_reset = input.draw() % (2 * latency + beats);
             for (uint64_t cycle = 0; cycle < 2; ++cycle) {  // registers start with random bits
-                dut.rst = 1;
-                dut.eval();
-                edge(dut);
-                dut.rst = 0;
+                design.reset();
                 dut.eval();
                 if (cycle == 0)
                     for (uint64_t left = before_reset; left; --left) edge(dut);

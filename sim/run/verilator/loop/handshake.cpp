@@ -18,19 +18,10 @@ MXCAST_ENTRY(mxcast_handshake) {
         if (count) {
             uint32_t state = static_cast<uint32_t>(given[1]) * 2654435761u | 1;
             Gaps input{&state}, output{&state};
-            VerilatedContext context;
-            Vdut dut{&context};
-            context.randReset(2);
-            context.randSeed(static_cast<int>(state >> 1) | 1);
-            dut.clk = dut.rst = dut.o_ready = 0;
-            drive(dut, in, 0, true);
-            dut.i_valid = 1;
-            dut.eval();
+            Started design{in, state};
+            Vdut& dut = design.dut;
             for (uint64_t cycle = 0; cycle < 2 * latency; ++cycle) edge(dut);
-            dut.rst = 1;
-            dut.eval();
-            edge(dut);
-            dut.rst = 0;
+            design.reset();
 
             Held before, now;
             uint64_t entered = 0, moves = 0;
