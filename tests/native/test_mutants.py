@@ -8,7 +8,6 @@ import pytest
 
 from mxcast.native.structs import HEADER
 
-from ..configurations import share
 from .header import Header
 from .model import Answered, difference
 
@@ -53,9 +52,8 @@ MUTANTS = {
 """The text of the header, and another in its place, by what goes wrong."""
 
 
-@pytest.mark.parametrize("name", share(MUTANTS, 2))
-def test_a_planted_difference_is_found(name: str, survey: Answered, tmp_path: Path) -> None:
-    right, wrong = MUTANTS[name]
+@pytest.mark.parametrize("right, wrong", MUTANTS.values(), ids=MUTANTS)
+def test_a_planted_difference_is_found(right: str, wrong: str, survey: Answered, tmp_path: Path) -> None:
     text = HEADER.read_text()
     assert text.count(right) == 1
     assert difference(Header(tmp_path, text.replace(right, wrong), flags=("-O1",)), survey)
