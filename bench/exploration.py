@@ -42,7 +42,7 @@ KEPT = ROOT / "records" / "sweeps"
 PAGES = (ROOT / "docs" / "results.md", ROOT / "docs" / "guide.md")
 ABLATION = ("e4m3", "e2m1")
 """Formats whose ablation docs/guide.md shows."""
-PLOT = ROOT / "docs" / "rules.svg"
+PLOTS = ROOT / "docs" / "pictures"
 ABLATIONS = {"xcu": "rules-xcu", "ecp5": "rules-ecp5", "ecp5-relaxed": "ablation-ecp5-relaxed", "ice40": "rules-ice40"}
 """Targets whose ablation docs/results.md shows, and the file that it is made from. Of ecp5-relaxed only the ablation's
 points are measured.
@@ -54,6 +54,8 @@ def sweeps() -> Iterator[tuple[str, Sweep]]:
     for name in ("architectures", "decoders", "placed", "placed_decoders", "placed_casts", "placed_nvfp4"):
         yield name, chosen_sweep(KEPT / f"{name}.toml")
     yield "nvfp4", chosen_sweep("nvfp4")
+    yield "lanes", chosen_sweep("lanes", target="xcu")
+    yield "placed_lanes", chosen_sweep(KEPT / "placed_lanes.toml")
     for target, name in ABLATIONS.items():
         rules = chosen_sweep(KEPT / "rules.toml", target=target)
         yield name, rules if name.startswith("rules") else dataclasses.replace(rules, grids=rules.grids[:-1])
@@ -132,8 +134,9 @@ def main(arguments: list[str] | None = None) -> None:
     signal.alarm(0)
     for path in PAGES:
         path.write_text(rendered(path.read_text()))
-    if plotted():
-        write_whole(PLOT, drawing(plotted()) + digest())
+    for name, points in plots().items():
+        if points:
+            write_whole(PLOTS / f"{name}.svg", drawing(points) + digest(points))
 
 
 def again(count: int, seed: int, workers: int, only: str | None) -> int:
@@ -157,8 +160,13 @@ def again(count: int, seed: int, workers: int, only: str | None) -> int:
     return int(differing > 0)
 
 
-def plotted() -> list[dict]:
-    """Points that docs/guide.md draws: scale rules and roundings on xcu, otherwise standard, built for area."""
+def plots() -> dict[str, list[dict]]:
+    """Points of each drawing of the documents, by its name."""
+    return {"rules": _rules(), "lanes": [row.to_dict() for row in rows("lanes")]}
+
+
+def _rules() -> list[dict]:
+    """Scale rules and roundings on xcu, otherwise standard, built for area."""
     asked = [
         row
         for row in rows("rules-xcu")
@@ -171,9 +179,9 @@ def plotted() -> list[dict]:
     return [row.to_dict() for row in asked if row in least.values()]
 
 
-def digest() -> str:
-    """Digest of the points, in the last line of the file."""
-    return f"<!-- points: {sha256(json.dumps(plotted()))} -->\n"
+def digest(points: list[dict]) -> str:
+    """Digest of the points, in the last line of a drawing."""
+    return f"<!-- points: {sha256(json.dumps(points))} -->\n"
 
 
 def rendered(page: str) -> str:
@@ -183,7 +191,16 @@ def rendered(page: str) -> str:
     placed = {name: _placed(rows(name.replace(" ", "_"))) for name in names}
     losses = nvfp4_accuracy.markdown(json.loads(nvfp4_accuracy.KEPT.read_text()))
     nvfp4 = {"nvfp4 orders": _orders(rows("nvfp4")), "nvfp4 accuracy": losses}
-    return filled(page, tables | placed | nvfp4)
+    return filled(page, tables | placed | nvfp4 | {"lanes": _lanes(), "placed lanes": _placed(rows("placed_lanes"))})
+
+
+def _lanes() -> str:
+    """LUTs by format and lanes."""
+    found = rows("lanes")
+    rates = sorted({row.numbers_per_cycle for row in found})
+    luts = {(row.format, row.numbers_per_cycle): row.luts for row in found}
+    lines = ([format, *(luts[format, rate] for rate in rates)] for format in dict.fromkeys(row.format for row in found))
+    return table(["LUTs on xcu, by numbers in a cycle", *map(str, rates)], lines) if found else ""
 
 
 def _goals() -> str:
@@ -197,8 +214,19 @@ def _decoders() -> str:
 
 
 def _placed(found: list[Explored]) -> str:
-    header = ["", "registers after", "LUTs", "carries", "FFs", "Fmax, MHz", "lowest", "highest", "seeds"]
-    figures = ("luts", "carries", "ffs", "fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz", "pnr_seeds")
+    figures = {
+        "numbers_per_cycle": "numbers in a cycle",
+        "luts": "LUTs",
+        "carries": "carries",
+        "ffs": "FFs",
+        "fmax_mhz": "Fmax, MHz",
+        "fmax_lowest_mhz": "lowest",
+        "fmax_highest_mhz": "highest",
+        "pnr_seeds": "seeds",
+    }
+    if len({row.numbers_per_cycle for row in found}) == 1:
+        del figures["numbers_per_cycle"]
+    header = ["", "registers after", *figures.values()]
     lines = ([row.format, row.registered_after, *(getattr(row, name) for name in figures)] for row in found)
     return table(header, lines, texts=2) if found else ""
 
@@ -221,7 +249,7 @@ def _ablations() -> str:
 def _short() -> str:
     table = _table([entry for entry in ablation(rows("rules-xcu")) if entry.format.split("_")[-1] in ABLATION])
     return table and (
-        "![Scale rules and roundings: LUTs against SQNR, a panel for each format](rules.svg)\n\n"
+        "![Scale rules and roundings: LUTs against SQNR, a panel for each format](pictures/rules.svg)\n\n"
         "The picture shows every scale rule and rounding, on real weights. Points up and to the left are better. The "
         "line is the Pareto front.\n\n"
         "A cell of the table compares two converters that differ in one clause, and otherwise follow `ocp`. It lists "

@@ -233,7 +233,7 @@ def _row(point: Point, outcome: jobs.Outcome, tensors: Sequence[Tensor], proved:
         return Explored(**said, status="failed", error=outcome.error, log=outcome.log, proof=None)
     cost, numerics = measured(outcome.result), point.config.numerics
     if "fmax_mhz" in cost:
-        blocks = cost["fmax_mhz"] * 1e6  # one block a cycle
+        blocks = cost["fmax_mhz"] * 1e6 / point.config.beats
         cost |= {
             "blocks_per_s": blocks,
             "gbytes_per_s": round(

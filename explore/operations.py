@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from ..hdl.config.architecture import CHOICES, DECODER_CHOICES, NVFP4_CHOICES
+from ..hdl.config.architecture import CHOICES, DECODER_CHOICES, NVFP4_CHOICES, Interface
 from ..spec import CAST_RULES, DECODE_RULES, NVFP4_RULES, SCALARS, Cast, Decode, Encode, Nvfp4Encode, Rule, block_format
 from ..spec.formats.names import scalar_format, source_format
 from ..spec.operations.encode import RULES
@@ -51,8 +51,8 @@ OPERATIONS: dict[str, Explorable] = {
         sweep="rounding",
         objectives=("luts", "levels", "sqnr_db"),
         rules=RULES,
-        choices=CHOICES,
-        numbers=("random_bits", "block_size"),
+        choices=CHOICES | {"interface": Interface},
+        numbers=("random_bits", "block_size", "lanes"),
         texts={"format": _blocks, "source": source_format},
     ),
     Decode.name: Explorable(

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .points import Explored
 
-MORE = ("sqnr_db", "fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz", "blocks_per_s", "gbytes_per_s")
+MORE = (
+    "sqnr_db",
+    "numbers_per_cycle",
+    "fmax_mhz",
+    "fmax_lowest_mhz",
+    "fmax_highest_mhz",
+    "blocks_per_s",
+    "gbytes_per_s",
+)
 """Figures of which more is better. Less is better for all others; for a bias, the magnitude counts."""
 
 

@@ -132,6 +132,7 @@ class Explored:
     quantizer: str | None = None
     lane: str | None = None
     structure: str | None = None
+    interface: str | None = None
     order: str | None = None
     four_over_six: str | None = None
     form: str | None = None
@@ -149,6 +150,8 @@ class Explored:
     delay_ps: int | None = None
     """Estimate of the longest path by the delays of the cells, without wires."""
     latency_cycles: int = 0
+    numbers_per_cycle: int | None = None
+    """Numbers that enter in a clock cycle, and results that leave."""
     pnr_seeds: int | None = None
     fmax_mhz: float | None = None
     """Median over the seeds, between registers."""
@@ -157,7 +160,7 @@ class Explored:
     pnr_luts: int | None = None
     """LUTs as mapped between registers."""
     blocks_per_s: float | None = None
-    """One block a cycle at the median Fmax."""
+    """Blocks at the median Fmax: one a cycle, or with lanes a part of one."""
     gbytes_per_s: float | None = None
     """Numbers at the input of an encoder or a cast, or at the output of a decoder; 10^9 bytes a second."""
     accuracy: dict[str, dict[str, float | None]] | None = None
@@ -212,6 +215,7 @@ def described(point: Point) -> dict[str, Any]:
         "registered_after": ",".join(architecture.registered_after),
         "target": point.target,
         "latency_cycles": config.latency,
+        "numbers_per_cycle": numerics.block_size // config.beats,
         "emit": point.emit,
     }
 

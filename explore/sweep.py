@@ -78,6 +78,7 @@ class Lists(TypedDict, total=False):
     quantizer: Texts
     lane: Texts
     structure: Texts
+    interface: Texts
     order: Texts
     four_over_six: Texts
     form: Texts
@@ -349,6 +350,13 @@ SWEEPS: dict[str, Sweep] = {
             objectives=("luts", "fmax_mhz", "latency_cycles"),
             usual={"target": ("ecp5",), "seeds": (3,), "optimize": ("speed",)},
             grids=({"latency": (0, 1, 2, 3, 4, 6, 8)},),
+        ),
+        Sweep(
+            name="lanes",
+            description="1 to 16 numbers in a clock cycle, and whole blocks",
+            objectives=("luts", "numbers_per_cycle"),
+            usual={"profile": ("ocp",)},
+            grids=({"format": SHORT, "lanes": (1, 2, 4, 8, 16)}, {"format": SHORT}),
         ),
         Sweep(
             name="decoders",

@@ -17,7 +17,7 @@ WORTH = 0.1
 """Share of the LUTs that one dB is worth. A wider element of OCP costs 2 to 7 % of the LUTs for each dB
 (records/sweeps/rules-xcu.json), so a rule that costs more than 10 % does less than a wider element.
 """
-PLACE = ("format", "target")
+PLACE = ("format", "target", "numbers_per_cycle")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +41,18 @@ def named(row: dict, keys: Iterable[str]) -> str:
 
 
 def recommended(rows: Sequence[dict]) -> list[Recommendation]:
-    """One recommendation for each format and target of points that are done."""
+    """One recommendation for each format, target and rate of points that are done. The rate is given by what is
+    around a converter, so rates are not compared.
+    """
+    rates = values(rows, "numbers_per_cycle")
     groups = [
-        (f"{format}, {target}", [row for row in rows if (row["format"], row["target"]) == (format, target)])
+        (
+            f"{format}, {target}" + f", {rate} in a cycle" * (len(rates) > 1),
+            [row for row in rows if tuple(row[key] for key in PLACE) == (format, target, rate)],
+        )
         for format in values(rows, "format")
         for target in values(rows, "target")
+        for rate in rates
     ]
     built = [(about, [row for row in group if row["luts"] is not None]) for about, group in groups]
     found = [_recommendation(about, group) for about, group in built if group]

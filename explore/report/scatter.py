@@ -105,8 +105,10 @@ def upright(rows: Sequence[dict]) -> tuple[str, int]:
     """The vertical axis, and 1 if more of it is better, -1 if less.
 
     It is SQNR, or levels if SQNR is the same in all rows, as in a sweep of micro-architectures. For decoders, most of
-    which lose nothing, it is the share of numbers that differ.
+    which lose nothing, it is the share of numbers that differ. In a sweep of lanes it is the numbers in a cycle.
     """
+    if len(values(rows, "numbers_per_cycle")) > 1:
+        return "numbers_per_cycle", 1
     if values(rows, "operation") == [Decode.name] and len(values(rows, "differing")) > 1:
         return "differing", -1
     return ("levels", -1) if len(values(rows, "sqnr_db")) <= 1 < len(values(rows, "levels")) else ("sqnr_db", 1)

@@ -123,8 +123,9 @@ def test_the_pages_show_what_is_on_record():
 
 
 def test_the_plot_is_of_what_is_on_record():
-    assert exploration_script.PLOT.exists() == bool(exploration_script.plotted())
-    assert not exploration_script.plotted() or exploration_script.PLOT.read_text().endswith(exploration_script.digest())
+    for name, shown in exploration_script.plots().items():
+        drawn = exploration_script.PLOTS / f"{name}.svg"
+        assert shown and drawn.read_text().endswith(exploration_script.digest(shown))
 
 
 def test_a_name_of_a_sweep_means_its_file():

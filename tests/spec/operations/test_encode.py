@@ -90,6 +90,7 @@ def test_the_rules_are_all_here():
         "FourOverSix",
         "Goal",
         "Grain",
+        "Interface",
         "Kind",
         "Lane",
         "NanSubstitute",
