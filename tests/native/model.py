@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 from typing import Protocol
 
@@ -119,6 +120,8 @@ def encode_questions() -> list[Encode]:
     return found
 
 
+Question = tuple[str, tuple]
+"""A function of `Answers`, and its arguments."""
 Answered = list[tuple[str, np.ndarray]]
 
 
@@ -136,11 +139,16 @@ def special_blocks(rules: Encode) -> np.ndarray:
     return np.tile(np.array(rows, f"u{source.bits // 8}"), rules.block_size // 4)
 
 
-def answers(asked: Answers) -> Iterator[tuple[str, np.ndarray]]:
-    """Results of a survey of all operations, with a label for each array."""
+@cache
+def survey() -> list[Question]:
+    """Questions about all operations."""
+    return list(_survey())
+
+
+def _survey() -> Iterator[Question]:
     for seed, rules in enumerate(encode_questions()):
         x = np.concatenate([special_blocks(rules), boundary_blocks(rules)[:300], random_blocks(rules, 200, seed)])
-        yield from zip((f"{rules} scales", "codes"), asked.encode(rules, x, random_bits(rules, x.shape, seed)))
+        yield "encode", (rules, x, random_bits(rules, x.shape, seed))
     for element, decoder, rounding in product(ELEMENTS, DECODERS, DecodedRounding):
         try:
             decodes = decoding(element, decoder, rounding=rounding, block_size=1)
@@ -148,44 +156,51 @@ def answers(asked: Answers) -> Iterator[tuple[str, np.ndarray]]:
             continue
         grid = np.indices((256, 1 << decodes.block.element.bits)).reshape(2, -1)[:, ::7]
         scales, codes = grid[0].astype(np.uint8), np.ascontiguousarray(grid[1][:, None].astype(np.uint16))
-        yield str(decodes), asked.decode(decodes, scales, codes, random_bits(decodes, codes.shape, 1))
+        yield "decode", (decodes, scales, codes, random_bits(decodes, codes.shape, 1))
     for scalar, profile in product(SCALARS, CASTS):
         for source in CAST_SOURCES:
             try:
                 casts = casting(scalar, profile, source=source)
             except ValueError:  # a definition without this cast
                 continue
-            yield str(casts), asked.cast(casts, cast_numbers(casts))
+            yield "cast", (casts, cast_numbers(casts))
     for order, source in product(Order, SOURCES):
         if order is Order.COMPRESSED_TENSORS and source != "fp32":
             continue
         nvfp4 = Nvfp4Encode(block="nvfp4", order=order, source=source)
         tied = ties(nvfp4, seed=1)
-        yield from nvfp4_answers(asked, nvfp4, tied.a[:8000], tied.patterns[:8000])
+        yield "nvfp4_encode", (nvfp4, tied.a[:8000], np.ascontiguousarray(tied.patterns[:8000]))
     amaxima, wide = np.array([*map(amax_of, AMAXIMA)], np.uint32), edges().view(np.uint32)
     for order, tried in product(Order, FourOverSix):
         if tried is FourOverSix.OFF or order is Order.PAPER:
             nvfp4 = Nvfp4Encode(block="nvfp4", order=order, four_over_six=tried)
             maxima = np.repeat(amaxima, len(wide))
-            yield from nvfp4_answers(asked, nvfp4, maxima, np.tile(wide, (len(amaxima), 1)))
+            yield "nvfp4_encode", (nvfp4, maxima, np.tile(wide, (len(amaxima), 1)))
     for tried in (FourOverSix.MAE, FourOverSix.MSE):
         nvfp4 = Nvfp4Encode(block="nvfp4", order=Order.PAPER, four_over_six=tried)
         equal = equal_errors(nvfp4, 2000, seed=1)
-        yield from nvfp4_answers(asked, nvfp4, equal[Role.TENSOR_AMAX][:, 0], equal[Role.NUMBERS])
+        yield "nvfp4_encode", (nvfp4, equal[Role.TENSOR_AMAX][:, 0], np.ascontiguousarray(equal[Role.NUMBERS]))
     grid = np.indices((256, 16)).reshape(2, -1)
     scales, codes = grid[0].astype(np.uint8), np.ascontiguousarray(grid[1][:, None].astype(np.uint16))
     for convention, to, amax in product(Convention, SOURCES, (0.37, 3e38, 1e-38)):
         back = Nvfp4Decode(block="nvfp4", convention=convention, destination=to).replace(block_size=1)
-        yield str(back), asked.nvfp4_decode(back, amax_of(amax), scales, codes)
+        yield "nvfp4_decode", (back, amax_of(amax), scales, codes)
 
 
-def nvfp4_answers(
-    asked: Answers, rules: Nvfp4Encode, amax: np.ndarray, x: np.ndarray
-) -> Iterator[tuple[str, np.ndarray]]:
-    """Scales, codes, and the constants of tensors, without the sign of NaN, which differs between processors."""
-    scales, codes, constants = asked.nvfp4_encode(rules, amax, np.ascontiguousarray(x))
-    is_nan = constants & np.uint32(0x7FFFFFFF) > 0x7F800000
-    yield from ((f"{rules} scales", scales), ("codes", codes), ("constants", np.where(is_nan, 0x7FC00000, constants)))
+PARTS = {"encode": ("scales", "codes"), "nvfp4_encode": ("scales", "codes", "constants")}
+"""The arrays of an answer with more than one."""
+
+
+def answers(asked: Answers) -> Iterator[tuple[str, np.ndarray]]:
+    """Answers to the survey, with a label for each array. The sign of NaN in the constants of a tensor, which differs
+    between processors, is left out.
+    """
+    for operation, (rules, *given) in survey():
+        found = getattr(asked, operation)(rules, *given)
+        for part, array in zip(PARTS.get(operation, ("",)), found if isinstance(found, tuple) else (found,)):
+            if part == "constants":
+                array = np.where(array & np.uint32(0x7FFFFFFF) > 0x7F800000, np.uint32(0x7FC00000), array)
+            yield f"{rules} {part}", array
 
 
 def cast_numbers(rules: Cast) -> np.ndarray:

@@ -11,8 +11,9 @@ import pytest
 from mxcast.hdl import HardwareConfig, configuration, verilog
 from mxcast.hdl.emission.folder import emit
 from mxcast.hdl.encode import element
+from mxcast.host.cache import kept_folder
 from mxcast.native.folder import dpi_files
-from mxcast.sim.run.tools import simulator_environment
+from mxcast.sim.run.tools import compiler_identity, simulator_environment, verilator_version
 
 from ..configurations import share
 
@@ -28,26 +29,40 @@ DESIGNS = {
 }
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for the objects of Verilator's library, which the first design compiles for all."""
-    return tmp_path_factory.mktemp("library")
+SMALL = {
+    "m.sv": 'module m; import "DPI-C" function int f(); initial #1 $display(f()); endmodule\n',
+    "f.cpp": 'extern "C" int f() { return 0; }\n',
+}
+"""A design that needs every part of Verilator's library that scoreboards need."""
+QUICKLY = ["-CFLAGS", "-O0"]
+"""Not optimised, which takes less time."""
 
 
-def run(folder: Path, library: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """``make check``, with the library's objects of earlier designs. They are not optimised, which takes less time."""
-    objects = folder / "obj_dir"
-    objects.mkdir(exist_ok=True)
-    for path in library.iterdir():
-        if not (objects / path.name).exists():
-            shutil.copy2(path, objects)
-    options = ["VERILATOR=verilator -CFLAGS -O0", *arguments]
-    done = subprocess.run(
-        ["make", "check", *options], cwd=folder, env=simulator_environment(), capture_output=True, text=True
-    )
-    for path in objects.glob("verilated*.o"):
-        shutil.copy2(path, library)
-    return done
+def library() -> Path:
+    """A folder with the objects of Verilator's library, compiled once."""
+
+    def make(folder: Path) -> None:
+        for name, text in SMALL.items():
+            (folder / name).write_text(text)
+        options = ["--binary", "--timing", "-CFLAGS", "-std=c++20", *QUICKLY, "-Mdir", ".", *SMALL]
+        subprocess.run(["verilator", *options], cwd=folder, env=simulator_environment(), check=True)
+        for path in folder.iterdir():
+            if not path.match("verilated*.o"):
+                path.unlink()
+
+    key = [verilator_version(), *compiler_identity(), *SMALL.values(), *QUICKLY]
+    return kept_folder("verilator-runtime", key, make, renewable=False)
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``make check`` with the compiled library."""
+    objects = [path.name for path in library().glob("*.o")]
+    (folder / "obj_dir").mkdir()
+    for name in objects:
+        shutil.copy(library() / name, folder / "obj_dir")
+    kept = [word for name in objects for word in ("-MAKEFLAGS", f"-o{name}")]  # although the makefile is newer
+    command = ["make", "check", f"VERILATOR={' '.join(['verilator', *QUICKLY, *kept])}", *arguments]
+    return subprocess.run(command, cwd=folder, env=simulator_environment(), capture_output=True, text=True)
 
 
 def written(config: HardwareConfig, out: Path, name: str) -> Path:
@@ -62,9 +77,9 @@ def verdict(done: subprocess.CompletedProcess[str]) -> str:
 
 
 @pytest.mark.parametrize("name", share(DESIGNS, 4))
-def test_a_right_design_passes(name: str, library: Path, tmp_path: Path) -> None:
+def test_a_right_design_passes(name: str, tmp_path: Path) -> None:
     folder = written(DESIGNS[name], tmp_path, name)
-    done = run(folder, library, "RUN=+blocks=3000 +seed=5")
+    done = run(folder, "RUN=+blocks=3000 +seed=5")
     assert done.returncode == 0 and "%Warning" not in done.stderr, done.stderr
     assert int(verdict(done).removeprefix("PASS: ").split()[0]) > 3000
 
@@ -93,10 +108,10 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("name, plant", PLANTED.values(), ids=PLANTED)
-def test_a_planted_bug_fails(name: str, plant, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_bug_fails(name: str, plant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = written(DESIGNS[name], tmp_path, name)
     (folder / "planted.v").write_text(plant(monkeypatch, DESIGNS[name], name))
-    done = run(folder, library, "RTL=planted.v")
+    done = run(folder, "RTL=planted.v")
     assert done.returncode != 0 and verdict(done).startswith("FAIL: "), done.stdout
 
 
