@@ -78,6 +78,7 @@ from .operations.nvfp4_encode import NVFP4_RULES, TENSOR_SCALES, FourOverSix, Nv
 from .operations.operation import OPERATIONS, Operation, operation_of, short_id
 from .operations.ports import Port, Role
 from .operations.ptx import INSTRUCTIONS
+from .operations.tile import TILE_RULES, ColumnOrder, TileEncode, TileFields
 from .profiles.casts import CASTS
 from .profiles.decoders import DECODERS
 from .profiles.encoders import PROFILES
@@ -93,6 +94,7 @@ from .profiles.resolve import (
     nvfp4_encoding,
     profile_named,
     profile_of,
+    tile_encoding,
 )
 
 __all__ = [
@@ -133,6 +135,7 @@ __all__ = [
     "SOURCES",
     "TENSOR_SCALES",
     "TF32",
+    "TILE_RULES",
     "TRANSFORMER_ENGINE_SIGNS",
     "UE4M3",
     "UE5M3",
@@ -145,6 +148,7 @@ __all__ = [
     "CastOverflow",
     "CastRounding",
     "CastUnderflow",
+    "ColumnOrder",
     "Convention",
     "Decode",
     "DecodeFields",
@@ -187,6 +191,8 @@ __all__ = [
     "SubScale",
     "Subnormals",
     "TensorScale",
+    "TileEncode",
+    "TileFields",
     "block_format",
     "casting",
     "decoding",
@@ -204,6 +210,7 @@ __all__ = [
     "signal_codes",
     "source_format",
     "stored_ports",
+    "tile_encoding",
 ]
 
 FORMERLY = {"Numerics": "Encode"}

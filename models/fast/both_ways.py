@@ -5,20 +5,26 @@ The rows enter one matrix product. The columns, often after a Hadamard transform
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from ...spec import BF16, BlockFormat, Hadamard, Nvfp4Encode, Nvfp4Fields, nvfp4_encoding
+from ...spec import BF16, BlockFormat, ColumnOrder, Encode, Hadamard, NumberFormat, Nvfp4Encode, Nvfp4Fields
+from ...spec.catalogue import constructed
+from ...spec.profiles.resolve import encoding
 from ..arrays.block_array import Quantized
 from ..arrays.source import Random
-from .encode import source_numbers
+from .encode import quantize, source_numbers
 from .hadamard import rotate
 from .nvfp4_encode import TensorAmax, quantize_nvfp4
 
 
 class BothWays(NamedTuple):
-    """A matrix (m, k) in blocks along its rows, and its transpose (k, m) in blocks along the rows of the transpose."""
+    """A matrix (m, k) in blocks along its rows, and in blocks along its columns: its transpose (k, m) in blocks along
+    the rows of the transpose, or the matrix (m, k) with scales (m / block size, k).
+    """
 
     rowwise: Quantized
     columnwise: Quantized
@@ -26,9 +32,10 @@ class BothWays(NamedTuple):
 
 def quantize_both_ways(
     x: object,
-    format: str | BlockFormat | Nvfp4Encode,
+    format: str | BlockFormat | NumberFormat | Encode | Nvfp4Encode,
     profile: str | None = None,
     *,
+    columns: str | ColumnOrder = ColumnOrder.TRANSPOSED,
     rotation: Hadamard | None = None,
     tensor_amax: TensorAmax = None,
     columnwise_amax: TensorAmax = None,
@@ -40,10 +47,11 @@ def quantize_both_ways(
 
     Parameters
     ----------
-    x : matrix (m, k), as for `quantize_nvfp4`; m and k are multiples of the block size
+    x : matrix (m, k), as for `quantize` or `quantize_nvfp4`; m and k are multiples of the block size
     format, profile, rules : the operation; with ``nvfp4_2d`` both results have the same numbers
+    columns : ``transposed``, as Transformer Engine stores NVFP4, or ``in_place``, as it stores MXFP8 (`ColumnOrder`)
     rotation : transforms each 16 neighbouring numbers of a column before the columns are quantized; x is then bfloat16
-    tensor_amax : the largest magnitude of the matrix, as for `quantize_nvfp4`
+    tensor_amax : under NVFP4 the largest magnitude of the matrix, as for `quantize_nvfp4`
     columnwise_amax : the largest magnitude of the transformed matrix; without a rotation ``tensor_amax`` by default
     random : under the rounding ``sr``, the random bits of each result, in its shape
     jobs : number of threads that share the blocks
@@ -51,35 +59,45 @@ def quantize_both_ways(
     Returns
     -------
     BothWays
-        ``rowwise`` (m, k) and ``columnwise`` (k, m), which is transposed, as Transformer Engine stores it
+        ``rowwise`` (m, k) and ``columnwise`` (k, m), or (m, k) if it is in place
 
     Raises
     ------
     TypeError, ValueError, RuntimeError
-        as `quantize_nvfp4`, and ValueError for an array that is not a matrix
+        as `quantize` and `quantize_nvfp4`, and ValueError for an array that is not a matrix, and for a largest
+        magnitude of an MX format
 
     >>> x = np.eye(16, 32, dtype=np.float32)
     >>> both = quantize_both_ways(x, "nvfp4")
     >>> both.rowwise.codes.shape, both.columnwise.codes.shape
     ((16, 32), (32, 16))
+    >>> quantize_both_ways(np.eye(64, dtype=np.float32), "e4m3", columns="in_place").columnwise.scales.shape
+    (2, 64)
     """
-    numerics = nvfp4_encoding(format, profile, **rules)
+    order = ColumnOrder.named("columns", columns)
+    numerics = constructed(encoding, {"block": format, "profile": profile, **rules})
     numbers = source_numbers(x, numerics.source if rotation is None else BF16, None)
     if numbers.ndim != 2:
         raise ValueError(f"x must be a matrix, not of the shape {numbers.shape}")
-    rows = _of_source(numbers, numerics)
-    rowwise = quantize_nvfp4(rows, numerics, tensor_amax=tensor_amax, random=random[0], jobs=jobs)
-    columns, a = np.ascontiguousarray(numbers.T), columnwise_amax
-    if rotation is not None:
-        columns = rotate(columns, rotation)
-    elif a is None and rowwise.tensor_scale is not None:
-        a = tensor_amax
-    lines = _of_source(columns, numerics)
-    columnwise = quantize_nvfp4(lines, numerics, tensor_amax=a, random=random[1], jobs=jobs)
-    return BothWays(rowwise=rowwise, columnwise=columnwise)
+    rows, a = _of_source(numbers, numerics), columnwise_amax
+    if isinstance(numerics, Encode):
+        if tensor_amax is not None or columnwise_amax is not None:
+            raise ValueError(f"{numerics.block.name} has no scale of the tensor: leave out its largest magnitude")
+        rowwise = quantize(rows, numerics, random=random[0], jobs=jobs)
+        of_columns: Callable[..., Quantized] = partial(quantize, format=numerics, jobs=jobs)
+    else:
+        rowwise = quantize_nvfp4(rows, numerics, tensor_amax=tensor_amax, random=random[0], jobs=jobs)
+        if rotation is None and a is None and rowwise.tensor_scale is not None:
+            a = tensor_amax
+        of_columns = partial(quantize_nvfp4, format=numerics, tensor_amax=a, jobs=jobs)
+    lines = numbers if rotation is None else rotate(np.ascontiguousarray(numbers.T), rotation).T
+    columnwise = _of_source(lines, numerics)
+    if order is ColumnOrder.IN_PLACE:
+        return BothWays(rowwise, of_columns(columnwise, axis=0, random=random[1]))
+    return BothWays(rowwise, of_columns(np.ascontiguousarray(columnwise.T), random=random[1]))
 
 
-def _of_source(numbers: np.ndarray, numerics: Nvfp4Encode) -> np.ndarray:
+def _of_source(numbers: np.ndarray, numerics: Encode | Nvfp4Encode) -> np.ndarray:
     """Patterns of bfloat16 as float32, unless the source of the operation is BF16."""
     if numbers.dtype != np.uint16 or numerics.source == BF16:
         return numbers

@@ -169,20 +169,12 @@ class EncodeFields(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Encode(BlockOperation):
-    """A complete rule that turns a block of source numbers into a scale byte and element codes.
+class Encoding(BlockOperation):
+    """The formats and rules of operations that turn blocks of source numbers into scale bytes and element codes."""
 
-    Formats and rules are accepted by name.
-
-    >>> Encode(block="e4m3", scale_rule="ceil").scale_rule
-    <ScaleRule.CEIL: 'ceil'>
-    """
-
-    name: ClassVar[str] = "encode"
     NUMBERS: ClassVar[str] = "source"
     SIZES: ClassVar[Container[int]] = BLOCK_SIZES
     SIZES_IN_WORDS: ClassVar[str] = "a power of two from 2 to 128"
-    TILE: ClassVar[tuple[int, ...]] = TILE
 
     block: BlockFormat
     source: FloatFormat = FP32
@@ -207,6 +199,20 @@ class Encode(BlockOperation):
     @classmethod
     def rules(cls) -> Mapping[str, type[Rule]]:
         return RULES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encode(Encoding):
+    """A complete rule that turns a block of source numbers into a scale byte and element codes.
+
+    Formats and rules are accepted by name.
+
+    >>> Encode(block="e4m3", scale_rule="ceil").scale_rule
+    <ScaleRule.CEIL: 'ceil'>
+    """
+
+    name: ClassVar[str] = "encode"
+    TILE: ClassVar[tuple[int, ...]] = TILE
 
     def widened(self) -> Encode:
         """The numerics inside hardware for FP16: the source is TF32, in which every FP16 number is normal."""

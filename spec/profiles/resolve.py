@@ -20,6 +20,7 @@ from ..operations.nvfp4_decode import Nvfp4Decode, Nvfp4DecodeFields
 from ..operations.nvfp4_encode import Nvfp4Encode, Nvfp4Fields
 from ..operations.operation import Operation
 from ..operations.ptx import INSTRUCTIONS, is_instruction
+from ..operations.tile import TileEncode, TileFields
 from .casts import CASTS
 from .decoders import DECODERS
 from .encoders import PROFILES
@@ -34,6 +35,7 @@ PROFILES_OF = {
     Nvfp4Encode.name: NVFP4_ENCODERS,
     Nvfp4Decode.name: NVFP4_DECODERS,
     Hadamard.name: HADAMARDS,
+    TileEncode.name: PROFILES,
 }
 """Profiles by the name of the operation. The first profile is the default."""
 
@@ -86,6 +88,17 @@ def nvfp4_decoding(
     'multiplier'
     """
     return under(Nvfp4Decode, block, profile, fields)
+
+
+def tile_encoding(
+    block: str | BlockFormat | NumberFormat | TileEncode, profile: str | None = None, **fields: Unpack[TileFields]
+) -> TileEncode:
+    """`TileEncode` to a block format under a profile of `Encode`, ``ocp`` by default. See `numerics`.
+
+    >>> tile_encoding("e4m3", "nvidia", columns="in_place").rows.scale_rule.value
+    'ceil'
+    """
+    return under(TileEncode, block, profile, fields)
 
 
 def casting(format: str | FloatFormat | Cast, profile: str | None = None, **fields: Unpack[CastFields]) -> Cast:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mxcast.models import dequantize, philox_random, quantize_both_ways, quantize_nvfp4, rotate, tensor_amax
-from mxcast.spec import Hadamard
+from mxcast.models import dequantize, philox_random, quantize, quantize_both_ways, quantize_nvfp4, rotate, tensor_amax
+from mxcast.models.exact.tile import quantize_tile
+from mxcast.spec import Hadamard, tile_encoding
 
 X = np.random.default_rng(5).normal(size=(64, 48)).astype(np.float32)
 BF16 = (X.view(np.uint32) >> 16).astype(np.uint16)
@@ -44,3 +45,38 @@ def test_random_bits_of_either():
 def test_only_matrices():
     with pytest.raises(ValueError, match=r"^x must be a matrix, not of the shape \(16,\)$"):
         quantize_both_ways(X[0, :16], "nvfp4")
+
+
+@pytest.mark.parametrize("rotation", [None, Hadamard(size=32)])
+@pytest.mark.parametrize("order", ["transposed", "in_place"])
+@pytest.mark.parametrize("format", ["e4m3", "nvfp4"])
+def test_columns_of_either_order(format, order, rotation):
+    both = quantize_both_ways(BF16[:, :32], format, columns=order, rotation=rotation, source="bf16")
+    lines = BF16[:, :32].T.copy() if rotation is None else rotate(BF16[:, :32].T.copy(), rotation)
+    convert = quantize if format == "e4m3" else quantize_nvfp4
+    if order == "transposed":
+        assert both.columnwise == convert(lines, format, source="bf16")
+    else:
+        assert both.columnwise == convert(lines.T.copy(), format, source="bf16", axis=0)
+    assert both.rowwise == convert(BF16[:, :32], format, source="bf16")
+
+
+@pytest.mark.parametrize("order", ["transposed", "in_place"])
+@pytest.mark.parametrize("profile", ["ocp", "nvidia", "te", "samson"])
+@pytest.mark.parametrize("element", ["e4m3", "e5m2", "e2m1", "int8"])
+def test_both_copies_of_a_tile_by_the_exact_definition(element, profile, order):
+    """Any patterns, NaN and Inf among them."""
+    rules = tile_encoding(element, profile, source="bf16", columns=order, block_size=8)
+    patterns = np.random.default_rng(6).integers(0, 1 << 16, (32, 8, 8), dtype=np.uint16)
+    patterns[::2] = patterns[::2] & 0x8FFF | 0x3000  # finite numbers near each other
+    for tile in patterns:
+        both, exact = quantize_both_ways(tile, rules.rows, columns=order), quantize_tile(tile.tolist(), rules)
+        assert both.rowwise.scales.ravel().tolist() == exact.scales
+        assert both.rowwise.codes.ravel().tolist() == exact.codes
+        assert both.columnwise.scales.ravel().tolist() == exact.column_scales
+        assert both.columnwise.codes.ravel().tolist() == exact.column_codes
+
+
+def test_mx_formats_have_no_scale_of_the_tensor():
+    with pytest.raises(ValueError, match=r"^mxfp8_e4m3 has no scale of the tensor: leave out its largest magnitude$"):
+        quantize_both_ways(X, "e4m3", tensor_amax=7.0)
