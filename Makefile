@@ -9,10 +9,14 @@ unexport PYTHONDONTWRITEBYTECODE
 # for two processors: some tests wait for signals, and for one child after the other
 JOBS   ?= 3
 
-.PHONY: demo check test test-all test-oracles table bench results qor docs wheel dist clean
+.PHONY: demo demo-stream check test test-all test-oracles table bench results qor docs wheel dist clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
+
+# The sample tensors through AXI4-Stream, compared with the files of the command.
+demo-stream: $(READY)
+	$(BIN)/python examples/demo_stream.py
 
 # Lint, layout, types and sentences of the code.
 check: $(READY)

@@ -49,6 +49,29 @@ def test_demo(tmp_path, capsys):
     assert (tmp_path / "minilm_sample.e4m3.safetensors").is_file() and list(tmp_path.glob("mxfp4_e2m1_ocp/rtl/*.v"))
 
 
+SAMPLE = ROOT / "data" / "minilm_sample.safetensors"
+
+
+def test_demo_stream(tmp_path, capsys):
+    """Every tensor in both layouts, at the full rate."""
+    assert loaded(ROOT / "examples" / "demo_stream.py").main(SAMPLE, tmp_path) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if "│ equal │" in line]
+    assert len(rows) == 12 and all("│                     1.00 │" in row for row in rows)
+
+
+def test_demo_stream_finds_a_flipped_bit(tmp_path, capsys):
+    """A constant of the scale unit has another low bit."""
+    demo = loaded(ROOT / "examples" / "demo_stream.py")
+    one = {"quark_pack": demo.LAYOUTS["quark_pack"]}
+
+    def flipped(text: str) -> str:
+        assert text.count("rounded[7:0] - 2'h2") == 1
+        return text.replace("rounded[7:0] - 2'h2", "rounded[7:0] - 2'h3")
+
+    assert demo.main(SAMPLE, tmp_path, one, flipped) == 1
+    assert capsys.readouterr().out.count("DIFFER") == 6
+
+
 def test_tables_are_those_of_the_kept_results():
     """After `make results` or `python bench/completeness.py` the pages are written again; nobody types a figure."""
     results = loaded(ROOT / "bench" / "speed.py")

@@ -34,10 +34,7 @@ class Driver:
     def __init__(self, library: Path, ports: Sequence[Port]) -> None:
         self.library, self.ports = library, tuple(ports)
         self.inputs, self.outputs = data_ports(ports, "input"), data_ports(ports, "output")
-        try:
-            self._library = ctypes.CDLL(str(library))
-        except OSError as error:
-            raise ToolError(f"the Verilated design cannot be loaded: {error}") from None
+        self._library = loaded(library)
 
     @property
     def verilog(self) -> str:
@@ -72,16 +69,39 @@ class Driver:
         for port, rows in zip((*self.inputs, *self.outputs), (*entering, *leaving)):
             if rows.shape != (count, port.lanes) or rows.dtype != word(port) or not rows.flags.c_contiguous:
                 raise ValueError(f"{port.name} must be C-contiguous {word(port)} of shape {(count, port.lanes)}")
-        call = getattr(self._library, entry)
-        call.restype = ctypes.c_char_p
-        numbers, results = (ctypes.c_uint64 * len(given))(*given), (ctypes.c_uint64 * found)()
-        stopped = call(_pointers(entering), _pointers(leaving), ctypes.c_uint64(count), numbers, results)
-        if stopped is not None:
-            raise ToolError(f"the design stops the simulation: {stopped.decode(errors='replace')}")
-        return list(results)
+        return called(self._library, entry, entering, leaving, count, given, found)
 
 
-def _pointers(arrays: list[np.ndarray]) -> ctypes.Array:
+def loaded(library: Path) -> ctypes.CDLL:
+    """The library that `build` made. Raises `ToolError` if it cannot be loaded."""
+    try:
+        return ctypes.CDLL(str(library))
+    except OSError as error:
+        raise ToolError(f"the Verilated design cannot be loaded: {error}") from None
+
+
+def called(
+    library: ctypes.CDLL,
+    entry: str,
+    entering: Sequence[np.ndarray],
+    leaving: Sequence[np.ndarray],
+    count: int,
+    given: Sequence[int],
+    found: int,
+) -> list[int]:
+    """Call ``entry``, a function of a C++ loop, with C-contiguous arrays in and out and the numbers ``given``. Returns
+    ``found`` numbers. Raises `ToolError` if the design stops the simulation.
+    """
+    call = getattr(library, entry)
+    call.restype = ctypes.c_char_p
+    numbers, results = (ctypes.c_uint64 * len(given))(*given), (ctypes.c_uint64 * found)()
+    stopped = call(_pointers(entering), _pointers(leaving), ctypes.c_uint64(count), numbers, results)
+    if stopped is not None:
+        raise ToolError(f"the design stops the simulation: {stopped.decode(errors='replace')}")
+    return list(results)
+
+
+def _pointers(arrays: Sequence[np.ndarray]) -> ctypes.Array:
     return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
 
 
@@ -116,14 +136,26 @@ void collect(const Vdut& dut, uint8_t* const* out, uint64_t row) {{
 def _loop(ports: Sequence[Port]) -> str:
     """C++ around a design with these ports, with the parts for a clock and a handshake if it has them."""
     roles = {port.role for port in ports}
-    parts = ["driver.cpp"]
+    if Role.KEEP in roles:
+        return "\n".join([_of_streams(ports), *map(_part, ("ports.h", "entry.cpp", "gaps.h", "packets.cpp"))])
+    parts = ["entry.cpp", "driver.cpp"]
     if Role.VALID in roles:
-        parts += ["gaps.cpp", "beats.cpp" if Role.LAST in roles else "handshake.cpp"]
+        parts += ["gaps.h", "gaps.cpp", "beats.cpp" if Role.LAST in roles else "handshake.cpp"]
     elif Role.CLOCK in roles:
         parts.append("stream.cpp")
     defines = f"#define MXCAST_CLOCK {int(Role.CLOCK in roles)}\n#define MXCAST_RESET {int(Role.RESET in roles)}\n"
-    header, *rest = ((files(__package__) / "loop" / name).read_text() for name in ("ports.h", *parts))
-    return "\n".join([defines, header, _of_ports(ports), *rest])
+    return "\n".join([defines, _part("ports.h"), _of_ports(ports), *map(_part, parts)])
+
+
+def _part(name: str) -> str:
+    return (files(__package__) / "loop" / name).read_text()
+
+
+def _of_streams(pins: Sequence[Port]) -> str:
+    """The bytes of a beat of each AXI4-Stream of an encoder, as macros."""
+    width = {pin.name: pin.width for pin in pins}
+    numbers, codes = width["s_axis_tdata"] // 8, width["m_axis_tdata"] // 8
+    return f"#define MXCAST_NUMBER_BYTES {numbers}\n#define MXCAST_CODE_BYTES {codes}\n"
 
 
 def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> Path:

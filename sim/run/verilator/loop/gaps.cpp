@@ -1,24 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Behind driver.cpp in the same file: gaps at a handshake, and results that wait.
+// Behind driver.cpp in the same file: the start of a design with a handshake, and results that wait.
 
 namespace {
-
-// Gaps on one side, in 16ths of all cycles; another choice every 64 cycles.
-struct Gaps {
-    uint32_t* state;
-    unsigned often = 0;
-
-    uint32_t draw() {  // xorshift32
-        *state ^= *state << 13;
-        *state ^= *state >> 17;
-        return *state ^= *state << 5;
-    }
-    bool now(uint64_t cycle) {
-        static constexpr unsigned CHOICES[] = {0, 2, 8, 15};
-        if (cycle % 64 == 0) often = CHOICES[draw() >> 30];
-        return (draw() >> 16) % 16 < often;
-    }
-};
 
 // A design whose registers start with random bits, at an input that is offered: the complement of the first one.
 struct Started {

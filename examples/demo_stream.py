@@ -1,0 +1,97 @@
+"""The sample tensors through an encoder with AXI4-Stream, compared with the files of `mxcast quantize`.
+
+    python examples/demo_stream.py [FILE.safetensors]        (or: make demo-stream)
+
+For two layouts the command writes a file of quantized tensors, and mxcast an encoder with AXI4-Stream. Each row of a
+tensor is a packet through the Verilated encoder, with random stalls on all three streams. Codes and scales that leave
+are put where the layout has them: in two arrays, or with the scale in front of the codes of its block. Every byte must
+be in the file too. Prints one table, and exits with 1 if a byte differs.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from mxcast.hdl import converter_config, emit
+from mxcast.sim.run.verilator.packets import Streamed, packet_driver
+from mxcast.spec import Layout, ScalePlace, layout_named
+from mxcast.spec.layouts.catalogue import ScaleByte
+from mxcast.tensors.convert.files import read_tensors
+
+SEED = 2026
+LAYOUTS = {"compressed_tensors": ("e4m3", "compressed_tensors"), "quark_pack": ("e2m1", "quark")}
+"""Format and profile of a layout with scales apart, and of one with scales before their codes."""
+
+
+def stored(streamed: Streamed, layout: Layout) -> dict[str, bytes]:
+    """The bytes of the arrays of a layout by the name of their part, from packets that left the encoder."""
+    scales, codes = np.frombuffer(b"".join(streamed.scales), np.uint8), b"".join(streamed.codes)
+    if layout.scale_byte is ScaleByte.EXPONENT:
+        scales = scales - np.uint8(127)  # two's complement
+    if layout.place is ScalePlace.APART:
+        assert layout.scales is not None
+        return {layout.codes.name: codes, layout.scales.name: scales.tobytes()}
+    blocks = np.frombuffer(codes, np.uint8).reshape(len(scales), -1)
+    return {layout.codes.name: np.concatenate([scales[:, None], blocks], axis=1).tobytes()}
+
+
+def arrays_in(file: Path) -> dict[str, bytes]:
+    """The bytes of each array of a .safetensors file, by its name."""
+    written = file.read_bytes()
+    start = 8 + int.from_bytes(written[:8], "little")
+    places = {name: about["data_offsets"] for name, about in json.loads(written[8:start]).items() if name[0] != "_"}
+    return {name: written[start + first : start + end] for name, (first, end) in places.items()}
+
+
+def main(
+    source: Path,
+    out: Path = Path("build/demo_stream"),
+    layouts: dict[str, tuple[str, str]] = LAYOUTS,
+    altered: Callable[[str], str] = str,
+) -> int:
+    """Stream ``source`` for each layout, and return the exit code. ``altered`` changes the text of the Verilog."""
+    out.mkdir(parents=True, exist_ok=True)
+    table = Table(title=f"{source.name} through AXI4-Stream, 8 numbers a beat, stalls of the seeds from {SEED}")
+    for heading in ("layout", "tensor", "packets", "beats", "cycles", "stalls", "beats a cycle, no stalls", "bytes"):
+        table.add_column(heading, justify="left" if heading in ("layout", "tensor") else "right")
+    tensors, are_equal = read_tensors(source)[0], True
+    for dialect, (element, profile) in layouts.items():
+        file = out / f"{source.stem}.{dialect}.safetensors"
+        command = ["quantize", source, file, "--format", element, "--profile", profile, "--layout", dialect, "--quiet"]
+        subprocess.run([sys.executable, "-m", "mxcast", *map(str, command)], check=True)
+        config = converter_config(element, profile, lanes=8, interface="axis", target="xcu")
+        files = emit(config, out, f"{element}_axis")
+        encoder = packet_driver(altered(files["verilog"].read_text()), f"{element}_axis", config)
+        layout, written = layout_named(dialect, config.numerics.block), arrays_in(file)
+        for name, tensor in tensors.items():
+            rows = np.ascontiguousarray(tensor, np.float32).reshape(-1, tensor.shape[-1])
+            packets = [row.tobytes() for row in rows]
+            stalled, free = encoder(packets, SEED + table.row_count), encoder(packets)
+            equal = all(
+                stored(one, layout) == {part.name: written.get(part.of(name)) for part in layout.parts}
+                for one in (stalled, free)
+            )
+            are_equal &= equal
+            table.add_row(
+                dialect,
+                name,
+                str(len(packets)),
+                str(stalled.beats),
+                str(stalled.cycles),
+                str(stalled.stalls),
+                f"{free.rate:.2f}",
+                "equal" if equal else "[red]DIFFER[/red]",
+            )
+    Console(width=160).print(table)
+    return 0 if are_equal else 1
+
+
+if __name__ == "__main__":
+    here = Path(__file__).parent
+    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else here.parent / "data" / "minilm_sample.safetensors"))
