@@ -21,6 +21,7 @@ from .hdl import (
     HardwareConfig,
     Nvfp4Config,
     Nvfp4DecoderConfig,
+    TileConfig,
     configuration,
 )
 from .hdl import CastHardwareFields as CastingRules
@@ -29,8 +30,9 @@ from .hdl import DecoderFields as DecodingRules
 from .hdl import HadamardFields as HadamardRules
 from .hdl import Nvfp4DecoderFields as Nvfp4DecodingRules
 from .hdl import Nvfp4HardwareFields as Nvfp4Rules
+from .hdl import TileHardwareFields as TileRules
 from .hdl.emission.designs import design_of
-from .spec import Hadamard, Nvfp4Decode, Nvfp4Encode
+from .spec import Hadamard, Nvfp4Decode, Nvfp4Encode, TileEncode
 from .spec.catalogue import constructed, known_name
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
         VerilatedHadamard,
         VerilatedNvfp4,
         VerilatedNvfp4Decoder,
+        VerilatedTile,
     )
     from .sim.run.verilator.verilated import AnyVerilated
     from .synth import Synthesis
@@ -108,6 +111,16 @@ def verilate(
 ) -> VerilatedHadamard: ...
 
 
+@overload
+def verilate(
+    format: str | TileEncode | TileConfig,
+    profile: str | None = None,
+    *,
+    op: Literal["tile"],
+    **rules: Unpack[TileRules],
+) -> VerilatedTile: ...
+
+
 def verilate(format: AnyFormat, profile: str | None = None, *, op: str = "encode", **rules: object) -> AnyVerilated:
     """The emitted Verilog as a NumPy function, compiled by Verilator, with the arguments and results of `quantize`,
     `dequantize`, or `cast` and `uncast`.
@@ -116,13 +129,14 @@ def verilate(format: AnyFormat, profile: str | None = None, *, op: str = "encode
     ----------
     format, profile, rules : the converter; one with modes is in mode 0, and its `Verilated.mode` gives the others
     op : ``encode``; ``decode`` with rules of a decoder; ``cast`` with rules of a cast, with ``destination`` of the
-        way back; or ``hadamard`` of the format ``hadamard16``
+        way back; ``hadamard`` of the format ``hadamard16``; or ``tile``, with the rules of an encoder and ``columns``
 
     Returns
     -------
-    Verilated, VerilatedNvfp4, VerilatedDecoder, VerilatedNvfp4Decoder, VerilatedCast or VerilatedHadamard
+    Verilated, VerilatedNvfp4, VerilatedDecoder, VerilatedNvfp4Decoder, VerilatedCast, VerilatedHadamard, VerilatedTile
         call it as `quantize`, with ``x``, ``axis``, ``pad`` and ``random``, and of NVFP4 ``tensor_amax``; as
-        `dequantize`, with ``q`` and ``random``; with an array and ``random``; or, of ``hadamard``, with an array
+        `dequantize`, with ``q`` and ``random``; with an array and ``random``; or, of ``hadamard`` and ``tile``, with an
+        array
 
     Raises
     ------
@@ -171,7 +185,7 @@ def emit(
     Parameters
     ----------
     format, profile, rules : the converter
-    op : the operation: ``encode``, ``decode``, ``cast`` or ``hadamard``
+    op : the operation: ``encode``, ``decode``, ``cast``, ``hadamard`` or ``tile``
     out : the folder for ``<name>/rtl/``
     name : the top module's name; by default format and profile are in it
     force : replace a design of another configuration, and edited files
@@ -218,7 +232,7 @@ def verify(
     Parameters
     ----------
     format, profile, rules : the converter
-    op : the operation: ``encode``, ``decode``, ``cast`` or ``hadamard``
+    op : the operation: ``encode``, ``decode``, ``cast``, ``hadamard`` or ``tile``
     stimuli : ``standard``, or one kind of stimuli, for ``encode`` ``corner``, ``boundary``, ``distance``, ``random``,
         ``stratified`` or ``exhaustive``
     blocks : number of random blocks
@@ -331,7 +345,7 @@ def synth(
     Parameters
     ----------
     format, profile, rules : the converter, built for the target
-    op : the operation: ``encode``, ``decode``, ``cast`` or ``hadamard``
+    op : the operation: ``encode``, ``decode``, ``cast``, ``hadamard`` or ``tile``
     target : ``xcu``, ``ecp5``, ``ice40``, ... (``mxcast list targets``)
     liberty : a Liberty file with the standard cells of the target ``asic``
     stages : also count each part alone

@@ -16,6 +16,7 @@ from ..hdl import (
     converter_config,
     decoder_config,
     nvfp4_config,
+    tile_config,
 )
 from ..hdl.config.architecture import Interface
 from ..spec import (
@@ -27,6 +28,7 @@ from ..spec import (
     NVFP4_RULES,
     RULES,
     SOURCES,
+    TILE_RULES,
     FloatFormat,
     Rule,
 )
@@ -100,6 +102,15 @@ def _nvfp4() -> Rows:
     ]
 
 
+def _tiles() -> Rows:
+    return [
+        *_members(TILE_RULES, {name: rule for name, rule in CHOICES.items() if name != "amax_key"}),
+        *_numbers("source", "the numbers that come in", SOURCES),
+        _row("block_size", f"{BLOCK_SIZES[0]} to {BLOCK_SIZES[-1]}", "rows and columns of a tile: a power of two"),
+        *_built(tile_config("e4m3"), "; turned if the columns are transposed"),
+    ]
+
+
 LAYOUT = _row(
     "layout",
     "as gpt_oss",
@@ -150,5 +161,6 @@ SECTIONS: dict[str, Callable[[], Rows]] = {
     "decoder-rules": _decoders,
     "cast-rules": _casts,
     "two-level-rules": _nvfp4,
+    "tile-rules": _tiles,
     "targets": _targets,
 }

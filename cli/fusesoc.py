@@ -24,7 +24,7 @@ generators:
       Parameters, as in the command mxcast emit:
         format:   e4m3, int8, nvfp4, ... (mxcast list formats)
         profile:  rules by name (mxcast list profiles)
-        op:       encode, decode, cast or hadamard
+        op:       encode, decode, cast, hadamard or tile
         target:   target of the hardware
         name:     name of the top module
         config:   TOML file, relative to the core

@@ -44,6 +44,7 @@ from .config.hadamard import HadamardConfig, HadamardFields, hadamard_config
 from .config.hardware import HardwareConfig
 from .config.nvfp4_decode import Nvfp4DecoderConfig, Nvfp4DecoderFields, nvfp4_decoder_config
 from .config.nvfp4_encode import Nvfp4Config, Nvfp4HardwareFields, nvfp4_config
+from .config.tile import TileConfig, TileHardwareFields, tile_config
 from .nvfp4.threshold_row import Row, threshold_table
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from .nvfp4.encoder import Nvfp4Converter
     from .primitives.amax import AmaxTree
     from .primitives.random_source import RandomSource
+    from .tile.encoder import TileEncoder
 
 __all__ = [
     "BEST",
@@ -113,6 +115,9 @@ __all__ = [
     "ScaleUnit",
     "StreamConverter",
     "Structure",
+    "TileConfig",
+    "TileEncoder",
+    "TileHardwareFields",
     "cast_config",
     "config_of",
     "configuration",
@@ -129,6 +134,7 @@ __all__ = [
     "nvfp4_decoder_config",
     "supports",
     "threshold_table",
+    "tile_config",
     "verilog",
 ]
 
@@ -142,6 +148,7 @@ MODULES = {
     "RandomSource": "primitives.random_source",
     "ScaleUnit": "encode.scale",
     "StreamConverter": "encode.stream",
+    "TileEncoder": "tile.encoder",
     "Nvfp4Converter": "nvfp4.encoder",
     "Nvfp4Decoder": "nvfp4.decoder",
     **dict.fromkeys(("default_name", "describe", "verilog"), "emission.emit"),

@@ -9,6 +9,7 @@ from .run.verilator.verilated import (
     VerilatedHadamard,
     VerilatedNvfp4,
     VerilatedNvfp4Decoder,
+    VerilatedTile,
     verilate,
     verilate_configuration,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "VerilatedHadamard",
     "VerilatedNvfp4",
     "VerilatedNvfp4Decoder",
+    "VerilatedTile",
     "test",
     "verify",
     "verilate",

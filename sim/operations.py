@@ -9,6 +9,7 @@ from ..spec import Operation, Role
 from .cast.simulation import CastSimulation
 from .decode.simulation import DecodeSimulation
 from .encode.simulation import EncodeSimulation
+from .encode.tile import TileSimulation
 from .hadamard.simulation import HadamardSimulation
 from .nvfp4.decode import Nvfp4DecodeSimulation
 from .nvfp4.encode import Nvfp4EncodeSimulation
@@ -24,6 +25,7 @@ OPERATIONS: dict[str, type[Simulation[Any]]] = {
     "two_level_encode": Nvfp4EncodeSimulation,
     "two_level_decode": Nvfp4DecodeSimulation,
     "hadamard": HadamardSimulation,
+    "tile": TileSimulation,
 }
 """By the name of the operation."""
 

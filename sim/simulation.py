@@ -41,6 +41,11 @@ class Simulation(ABC, Generic[Op]):
     def __init__(self, rules: Op) -> None:
         self.rules = rules
 
+    @property
+    def blocks_of_transaction(self) -> int:
+        """Blocks in a transaction."""
+        return 1
+
     @abstractmethod
     def golden(self, entering: Transactions) -> Transactions:
         """The results of the golden model."""
@@ -56,10 +61,11 @@ class Simulation(ABC, Generic[Op]):
 
     def stimuli(self, kind: str, blocks: int, seed: int) -> Stimuli:
         """The stimuli of a kind; ``blocks`` is the number of random blocks."""
+        count = -(-blocks // self.blocks_of_transaction)
         for one in self.standard if kind == "standard" else (kind,):
             if one == "random":
-                starts = range(0, blocks, self.chunk)
-                sizes = ((min(self.chunk, blocks - start), seed * 1_000_003 + start) for start in starts)
+                starts = range(0, count, self.chunk)
+                sizes = ((min(self.chunk, count - start), seed * 1_000_003 + start) for start in starts)
                 yield "random", (self.random(size, own_seed) for size, own_seed in sizes)
             else:
                 yield from self.directed(one, seed)

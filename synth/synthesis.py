@@ -58,6 +58,17 @@ NVFP4_DECODER_STAGES = {
 HADAMARD_STAGES = {"integer": "integer_number", "result": "rounded_sum"}
 """Stages of a Hadamard transform."""
 
+TILE_STAGES = {
+    "keys": "tile_keys",
+    "store": "block_store",
+    "row": "beat_codes",
+    "column": "column_codes",
+    "element": "element_quantizer",
+    "results": "result_store",
+    "transposition": "turning_store",
+}
+"""Stages of a tile encoder: one column of all; the last two only if the column copy is transposed."""
+
 STAGES_OF = {
     "encode": STAGES,
     "decode": DECODER_STAGES,
@@ -65,6 +76,7 @@ STAGES_OF = {
     "two_level_encode": NVFP4_STAGES,
     "two_level_decode": NVFP4_DECODER_STAGES,
     "hadamard": HADAMARD_STAGES,
+    "tile": TILE_STAGES,
 }
 """Stages by the name of the operation."""
 

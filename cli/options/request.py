@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...hdl import (
+    CHOICES,
     CONFIGURATIONS,
     CONSTRAINTS,
     DECODER_CHOICES,
@@ -26,10 +27,12 @@ from ...spec import (
     NVFP4_RULES,
     PROFILES_OF,
     SCALARS,
+    TILE_RULES,
     Cast,
     Encode,
     Hadamard,
     Nvfp4Encode,
+    TileEncode,
     block_format,
     is_nvfp4,
 )
@@ -61,6 +64,7 @@ KEYS = {
     "two_level_encode": [*NVFP4_KEYS, *NVFP4_CHOICES, *BLOCKS_BUILT],
     "two_level_decode": ["destination", "block_size", *NVFP4_DECODE_RULES, "scale_max", *BLOCKS_BUILT],
     "hadamard": ["signs", *BUILT],
+    "tile": ["source", "block_size", *TILE_RULES, *CHOICES, *BUILT],
 }
 """Keys that --set takes, by operation."""
 
@@ -71,8 +75,13 @@ FORMATS: dict[str, Iterable[str]] = {
     "two_level_encode": ("nvfp4", "nvfp4_32"),
     "two_level_decode": ("nvfp4", "nvfp4_32"),
     "hadamard": ("hadamard16",),
+    "tile": BLOCKS,
 }
 """Formats that ``all`` means, by operation."""
+
+
+HARDWARE_ONLY = (Hadamard.name, TileEncode.name)
+"""Operations of commands with ``of_any`` only."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +148,7 @@ def request(
         raise ValueError(f"{format} needs --op cast: mxcast {usage.format(format)} --op cast")
     if "," in format and op != "encode":
         raise ValueError(f"only encoders have modes: give --op {op} one format, not {format}")
-    if op == Hadamard.name and not of_any:
+    if op in HARDWARE_ONLY and not of_any:
         raise ValueError(f"{usage.split()[0]} does not take --op {op} yet")
     if any(is_nvfp4(one.strip()) for one in format.split(",")):
         if not of_any or op not in NVFP4_OPERATIONS or "," in format:

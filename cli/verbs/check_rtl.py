@@ -11,11 +11,11 @@ import typer
 from ...hdl import HardwareConfig
 from ...host.cache import refreshed
 from ...host.files import read_toml
-from ...spec import Hadamard, Role
+from ...spec import Role
 from ...spec.catalogue import unknown_name
 from ..errors import ExitCode
 from ..options.common import Blocks, Config, Force, FormatOption, Op, Out, ProfileOptions, RuleOptions, Seed
-from ..options.request import request
+from ..options.request import HARDWARE_ONLY, request
 from ..output.output import Output
 from .proving import Solver, Timeout, read_by, steps_table
 
@@ -99,7 +99,7 @@ def check_rtl(
     """
     usage = f"check-rtl {files[0]} --top {top or 'TOP'} --format {{}}"
     rules = RuleOptions(format=format, op=op, profile=given.profile, set=given.set, config=config)
-    chosen = request(usage, rules, allow_all=False, of_any=op != Hadamard.name).configs[0]
+    chosen = request(usage, rules, allow_all=False, of_any=op not in HARDWARE_ONLY).configs[0]
     if top is None:
         raise ValueError("the module to check is missing: --top MODULE")
     output.configuration(chosen)

@@ -201,6 +201,7 @@ SECTIONS = {
     "instructions": _instructions,
     "two-level": _nvfp4,
     "two-level-rules": _of_hardware("two-level-rules"),
+    "tile-rules": _of_hardware("tile-rules"),
     "layouts": _layouts,
     "hadamard": _hadamards,
     "targets": _of_hardware("targets"),

@@ -11,10 +11,11 @@ from ...spec import (
     Decode,
     DecodeFields,
     Encode,
-    EncodeFields,
     Hadamard,
     Nvfp4Decode,
     Nvfp4Encode,
+    TileEncode,
+    TileFields,
     is_nvfp4,
 )
 from ...spec.catalogue import entry, known_name
@@ -27,16 +28,19 @@ from .hadamard import HadamardConfig
 from .hardware import HardwareConfig
 from .nvfp4_decode import Nvfp4DecoderConfig
 from .nvfp4_encode import Nvfp4Config
+from .tile import TileConfig
 
-AnyConfig: TypeAlias = ConverterConfig | DecoderConfig | CastConfig | Nvfp4Config | Nvfp4DecoderConfig | HadamardConfig
+AnyConfig: TypeAlias = (
+    ConverterConfig | DecoderConfig | CastConfig | Nvfp4Config | Nvfp4DecoderConfig | HadamardConfig | TileConfig
+)
 """The configuration of any operation."""
 
-AnyFormat: TypeAlias = "Format | Decode | Cast | Nvfp4Encode | Nvfp4Decode | Hadamard | AnyConfig"
+AnyFormat: TypeAlias = "Format | Decode | Cast | Nvfp4Encode | Nvfp4Decode | Hadamard | TileEncode | AnyConfig"
 """The format of any operation, the operation, or its configuration."""
 
 
 class AnyBuildFields(
-    EncodeFields, DecodeFields, CastFields, MicroarchitectureFields, DecoderArchitectureFields, total=False
+    TileFields, DecodeFields, CastFields, MicroarchitectureFields, DecoderArchitectureFields, total=False
 ):
     """Fields of any operation and of its hardware, without ``target``. ``optimize`` is a `Goal`."""
 
@@ -63,7 +67,15 @@ CONSTRAINTS = tuple(ConstraintFields.__annotations__)
 
 CONFIGURATIONS: dict[str, type[AnyConfig]] = {
     kind.OPERATION.name: kind
-    for kind in (ConverterConfig, DecoderConfig, CastConfig, Nvfp4Config, Nvfp4DecoderConfig, HadamardConfig)
+    for kind in (
+        ConverterConfig,
+        DecoderConfig,
+        CastConfig,
+        Nvfp4Config,
+        Nvfp4DecoderConfig,
+        HadamardConfig,
+        TileConfig,
+    )
 }
 """The configuration class of each operation, by its name."""
 
@@ -78,8 +90,9 @@ def config_of(parts: Mapping[str, object]) -> HardwareConfig:
 
 
 def configuration(op: str, format: AnyFormat, profile: str | None = None, **fields: Unpack[AnyFields]) -> AnyConfig:
-    """The configuration of an operation by name, as `converter_config`, `decoder_config`, `cast_config` and
-    `hadamard_config` make it. For an NVFP4 format, ``encode`` and ``decode`` mean the NVFP4 operations.
+    """The configuration of an operation by name, as `converter_config`, `decoder_config`, `cast_config`,
+    `hadamard_config` and `tile_config` make it. For an NVFP4 format, ``encode`` and ``decode`` mean the NVFP4
+    operations.
 
     Raises ValueError for an unknown operation and for a configuration of another one, and the errors of these
     functions.

@@ -20,6 +20,7 @@ from ..config.hadamard import HadamardConfig
 from ..config.hardware import HardwareConfig
 from ..config.nvfp4_decode import Nvfp4DecoderConfig
 from ..config.nvfp4_encode import Nvfp4Config
+from ..config.tile import TileConfig
 from ..decode.block import BlockDecoder
 from ..encode.block import BlockConverter
 from ..hadamard.transform import HadamardTransform
@@ -29,6 +30,7 @@ from ..nvfp4.decoder import Nvfp4Decoder
 from ..nvfp4.encoder import Nvfp4Converter
 from ..primitives.pipeline import Pipeline
 from ..primitives.random_source import RandomSource
+from ..tile.encoder import TileEncoder
 from .modules import convert
 from .package import About
 from .swizzle import SwizzleOffset, SwizzlePlace
@@ -43,13 +45,14 @@ COMPONENTS: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
     Nvfp4Config: Nvfp4Converter,
     Nvfp4DecoderConfig: Nvfp4Decoder,
     HadamardConfig: HadamardTransform,
+    TileConfig: TileEncoder,
 }
 """The top component of each kind of configuration."""
 
 
 def component_of(config: HardwareConfig) -> type[Pipeline[Any]]:
     """The top component of a configuration."""
-    if config.beats > 1:
+    if isinstance(config, ConverterConfig) and config.beats > 1:
         return AxisConverter if config.has_axis else LaneConverter
     return COMPONENTS[type(config)]
 

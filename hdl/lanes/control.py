@@ -11,6 +11,7 @@ from typing import ClassVar
 from amaranth.hdl import Module, Signal, Value
 
 from ..config.encode import ConverterConfig
+from ..config.tile import TileConfig
 from .keys import front_stages
 
 
@@ -28,24 +29,33 @@ class BeatControl:
 
     SLOTS: ClassVar[int] = 1
     """Blocks in the store."""
+    PREFIX: ClassVar[str] = ""
+    """Begins the names of all signals, if the module has another control."""
 
-    def __init__(self, config: ConverterConfig) -> None:
+    def __init__(self, config: ConverterConfig | TileConfig) -> None:
         self.config = config
         address = (config.beats * self.SLOTS - 1).bit_length()
-        self.front_enable = Signal()
-        self.back_enable = Signal()
-        self.can_write = Signal()
-        self.writes = Signal()
-        self.reads = Signal()
-        self.write_beat = Signal(address)
-        self.read_beat = Signal(address)
+        self.front_enable = self.signal("front_enable")
+        self.back_enable = self.signal("back_enable")
+        self.can_write = self.signal("can_write")
+        self.writes = self.signal("writes")
+        self.reads = self.signal("reads")
+        self.write_beat = self.signal("write_beat", address)
+        self.read_beat = self.signal("read_beat", address)
         beat = slice(0, (config.beats - 1).bit_length())
         self.is_first_write, self.is_last_write = ~self.write_beat[beat].any(), self.write_beat[beat].all()
         self.is_first_read, self.is_last_read = ~self.read_beat[beat].any(), self.read_beat[beat].all()
 
+    def signal(self, name: str, width: int = 1) -> Signal:
+        return Signal(width, name=f"{self.PREFIX}{name}")
+
+    def places(self) -> tuple[str, ...]:
+        """Stage boundaries with registers in front of the store and behind it."""
+        return self.config.microarchitecture.registered_after
+
     def connect(self, m: Module, i_valid: Value, i_ready: Signal, o_valid: Signal, o_ready: Value) -> None:
         """Add the control to the top module, with its handshake."""
-        registered, before = self.config.microarchitecture.registered_after, front_stages(self.config)
+        registered, before = self.places(), front_stages(self.config)
         front = [place for place in registered if place in before]
         back = [place for place in registered if place not in before]
         offered = self.chain(m, i_valid, front, self.front_enable)
@@ -70,13 +80,17 @@ class BeatControl:
                 m.d.sync += valid.eq(before)
         return valid
 
+    def is_apart(self) -> Value:
+        """Is the place that is written another one than the place that is read?"""
+        return self.write_beat != self.read_beat
+
     def store(self, m: Module) -> None:
         """Count the beats that are written and read."""
-        has_block = Signal()  # a whole block is stored, and not read completely
+        has_block = self.signal("has_block")  # a whole block is stored, and not read completely
         m.d.comb += [
             self.reads.eq(has_block & self.back_enable),
             # a beat of the next block replaces a beat that is read, at the latest in this cycle
-            self.can_write.eq(~has_block | (self.write_beat != self.read_beat) | self.back_enable),
+            self.can_write.eq(~has_block | self.is_apart() | self.back_enable),
         ]
         with m.If(self.reads):
             m.d.sync += self.read_beat.eq(self.read_beat + 1)

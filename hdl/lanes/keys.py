@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from ...spec import Encode
 from ..config.architecture import TOGETHER
 from ..config.encode import ConverterConfig
+from ..config.tile import TileConfig
 from ..emission.modules import instantiated
 from ..encode.mode import mode_port
 from ..encode.operand import lane_name, operand_config, scale_key_layout
@@ -24,7 +25,7 @@ def number_bits(numerics: Encode, fraction_bits: int) -> int:
     return 1 + source.exp_bits + min(fraction_bits + 1, source.man_bits)
 
 
-def front_stages(config: ConverterConfig) -> tuple[str, ...]:
+def front_stages(config: ConverterConfig | TileConfig) -> tuple[str, ...]:
     """Stage boundaries before the store."""
     stages = config.stages
     return stages[: stages.index(config.tree_stages[-1]) + 1]
@@ -66,6 +67,7 @@ class BeatKeys(wiring.Component):
                 **({"mode_of_beat": Out(config.mode_bits)} if config.alternatives else {}),
                 **({"random_of_beat": Out(random)} if random else {}),
                 **({"marks": In(marks), "marks_of_beat": Out(marks)} if marks else {}),
+                **self.more_ports(),
             }
         )
 
@@ -83,11 +85,13 @@ class BeatKeys(wiring.Component):
             *([tree.mode.eq(now.mode)] if "mode" in tree.signature.members else []),
             *([tree.enable.eq(self.enable)] if "enable" in tree.signature.members else []),
         ]
-        stored = [self.stored(number) for number in x]
+        more = self.more(m, platform, x)
+        values = {**dict(zip(names, (self.stored(number) for number in x))), **more}
         for boundary in inner_stages(config):  # the tree has its own registers
-            now = now.crossed(boundary, **dict(zip(names, stored)))
-            stored = [now.values[name] for name in names]
-        now = now.crossed(config.tree_stages[-1], **dict(zip(names, stored)), amax=tree.amax.as_value())
+            now = now.crossed(boundary, **values)
+            values = now.values
+        now = now.crossed(config.tree_stages[-1], **values, amax=tree.amax.as_value())
+        self.deliver(m, [now.values[name] for name in more])
         m.d.comb += [
             self.key.eq(now.amax),
             self.numbers.eq(Cat(now.values[name] for name in names)),
@@ -96,6 +100,17 @@ class BeatKeys(wiring.Component):
             *([self.marks_of_beat.eq(now.marks)] if "marks" in now.control else []),
         ]
         return m
+
+    def more_ports(self) -> dict[str, Member]:
+        """Ports for other values of the numbers."""
+        return {}
+
+    def more(self, m: Module, platform: object, numbers: list[Value]) -> dict[str, Value]:
+        """Other values of the numbers, which are delayed like them."""
+        return {}
+
+    def deliver(self, m: Module, values: list[Value]) -> None:
+        """Connect these values to their ports."""
 
     def operands(self, m: Module, platform: object, numbers: Value) -> list[Value]:
         """The number of each lane, widened if the source is FP16."""

@@ -139,7 +139,7 @@ class AmaxTree(wiring.Component):
         level = [
             self.leaf(m, platform, lane, self.x[width * lane : width * (lane + 1)]) for lane in range(self.config.lanes)
         ]
-        if self.reduced:
+        if self.reduced and len(level) > 1:  # the key of one number is the output
             nodes = {node.name: node for node in level}
             inverted = nodes if self.numerics.specials is not Specials.NAN_BLOCK else ()
             level = list(Stage(m, self).crossed("key", store_inverted=inverted, **nodes).values.values())

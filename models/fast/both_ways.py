@@ -11,14 +11,16 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from ...spec import BF16, BlockFormat, ColumnOrder, Encode, Hadamard, NumberFormat, Nvfp4Encode, Nvfp4Fields
+from ...spec import BF16, BlockFormat, ColumnOrder, Encode, Hadamard, NumberFormat, Nvfp4Encode, Nvfp4Fields, TileEncode
 from ...spec.catalogue import constructed
 from ...spec.profiles.resolve import encoding
 from ..arrays.block_array import Quantized
-from ..arrays.source import Random
+from ..arrays.source import DTYPES, Random, widen
 from .encode import quantize, source_numbers
 from .hadamard import rotate
 from .nvfp4_encode import TensorAmax, quantize_nvfp4
+
+TileFunction = Callable[[np.ndarray], tuple[np.ndarray, ...]]
 
 
 class BothWays(NamedTuple):
@@ -95,6 +97,40 @@ def quantize_both_ways(
     if order is ColumnOrder.IN_PLACE:
         return BothWays(rowwise, of_columns(columnwise, axis=0, random=random[1]))
     return BothWays(rowwise, of_columns(np.ascontiguousarray(columnwise.T), random=random[1]))
+
+
+def both_ways(x: object, rules: TileEncode, convert: TileFunction) -> BothWays:
+    """Encode a matrix in both directions, tile by tile, by ``convert``. Raises as `quantize_both_ways`.
+
+    ``convert`` turns tiles (n, side * side) of numbers into scales (n, side) and codes (n, side * side) of their rows,
+    and scales and codes of their columns.
+    """
+    numbers, side = source_numbers(x, rules.source, None), rules.block_size
+    if numbers.ndim != 2 or numbers.shape[0] % side or numbers.shape[1] % side:
+        raise ValueError(f"x must be a matrix of {side} x {side} tiles, not of the shape {numbers.shape}")
+    high, wide = numbers.shape[0] // side, numbers.shape[1] // side
+    if numbers.dtype != DTYPES[rules.source.name]:
+        numbers = widen(numbers, np.empty(numbers.shape, np.uint32))
+    tiles = numbers.reshape(high, side, wide, side).swapaxes(1, 2)
+    found = convert(np.ascontiguousarray(tiles).reshape(-1, side * side))
+    scales, codes, column_scales, column_codes = (part.reshape(high, wide, -1, side) for part in found)
+    is_turned = rules.columns is ColumnOrder.TRANSPOSED
+
+    def joined(parts: np.ndarray) -> np.ndarray:
+        """One matrix of the parts of each tile."""
+        return np.ascontiguousarray(parts.swapaxes(1, 2)).reshape(-1, parts.shape[1] * parts.shape[3])
+
+    def of_rows(scales: np.ndarray, codes: np.ndarray) -> Quantized:
+        lines = joined(scales.swapaxes(2, 3))
+        return Quantized(scales=lines, codes=joined(codes), numerics=rules.rows, axis=-1, length=lines.shape[1] * side)
+
+    if is_turned:
+        columns = of_rows(column_scales.swapaxes(0, 1), column_codes.swapaxes(0, 1))
+    else:
+        columns = Quantized(
+            scales=joined(column_scales), codes=joined(column_codes), numerics=rules.rows, axis=0, length=high * side
+        )
+    return BothWays(rowwise=of_rows(scales, codes), columnwise=columns)
 
 
 def _of_source(numbers: np.ndarray, numerics: Encode | Nvfp4Encode) -> np.ndarray:

@@ -321,6 +321,7 @@ MUTANTS: dict[str, Mapping[str, SpecificationMutant[Any, Any]]] = {
     "two_level_encode": {},
     "two_level_decode": {},
     "hadamard": {},
+    "tile": {},
 }
 """By the name of the operation. Bugs of NVFP4 are planted in the Verilog only."""
 

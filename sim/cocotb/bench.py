@@ -157,7 +157,8 @@ async def stream(dut: Design, name: str, given: Transactions, gaps: bool = True)
 
 async def check_rows(dut: Design, name: str, gaps: bool) -> None:
     """Stream random blocks, each in another mode than the one before."""
-    count, modes = JOB["random_blocks"] // 4 + 1, len(CONFIG.modes)
+    count = JOB["random_blocks"] // (4 * of(CONFIG.numerics).blocks_of_transaction) + 1
+    modes = len(CONFIG.modes)
     board, rows = Scoreboard(CONFIG, repeat=JOB["repeat"]), np.arange(count)
     given = of(CONFIG.numerics).random(count, JOB["seed"] + 1)
     given = drawn(CONFIG.numerics, given, JOB["seed"] + 1).with_arrays({Role.MODE: (rows % modes)[:, None]})

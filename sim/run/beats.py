@@ -9,7 +9,8 @@ import numpy as np
 from ...spec import Port, Role
 from ..transactions import Transactions
 
-OF_ELEMENTS = (Role.NUMBERS, Role.RANDOM, Role.CODES)
+OF_TILES = (Role.ROW_SCALES, Role.COLUMN_SCALES, Role.COLUMN_CODES)
+OF_ELEMENTS = (Role.NUMBERS, Role.RANDOM, Role.CODES, *OF_TILES)
 """Roles of ports with a part of a block in each beat. Other ports have the same value in all beats of a block."""
 
 

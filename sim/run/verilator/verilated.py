@@ -22,13 +22,14 @@ from ....hdl import (
 )
 from ....models import BlockArray, Quantized
 from ....models.arrays.source import DTYPES, Random, widen
+from ....models.fast.both_ways import BothWays, both_ways
 from ....models.fast.cast import cast_array, uncast_array
 from ....models.fast.decode import decoded
 from ....models.fast.encode import check_blocks, quantized
 from ....models.fast.hadamard import rotated_array
 from ....models.fast.nvfp4_decode import nvfp4_decoded
 from ....models.fast.nvfp4_encode import Constants, TensorAmax, nvfp4_array
-from ....spec import Cast, Decode, Encode, Hadamard, Nvfp4Decode, Nvfp4Encode, Operation, Role
+from ....spec import Cast, Decode, Encode, Hadamard, Nvfp4Decode, Nvfp4Encode, Operation, Role, TileEncode
 from ...stored import behind_ports
 from ...transactions import Transactions, data_ports
 from .beats import BeatDriver
@@ -219,8 +220,29 @@ class VerilatedHadamard(_Design[Hadamard]):
         return self.driver(Transactions({Role.NUMBERS: blocks}))[Role.ROTATED]
 
 
+class VerilatedTile(_Design[TileEncode]):
+    """A Verilated tile encoder. Call it like `models.quantize_both_ways`, without rules; it returns the same.
+
+    The design gets gaps on both sides, as in `Verilated`.
+    """
+
+    def __call__(self, x: object) -> BothWays:
+        return both_ways(x, self.numerics, self.encode_tiles)
+
+    def encode_tiles(self, tiles: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Scales and codes of the rows, and scales and codes of the columns, of tiles (n, side * side) of numbers."""
+        made = self.driver(Transactions({Role.NUMBERS: tiles.view(f"u{tiles.itemsize}")}))
+        return tuple(made[role] for role in (Role.ROW_SCALES, Role.CODES, Role.COLUMN_SCALES, Role.COLUMN_CODES))
+
+
 AnyVerilated: TypeAlias = (
-    Verilated | VerilatedDecoder | VerilatedCast | VerilatedNvfp4 | VerilatedNvfp4Decoder | VerilatedHadamard
+    Verilated
+    | VerilatedDecoder
+    | VerilatedCast
+    | VerilatedNvfp4
+    | VerilatedNvfp4Decoder
+    | VerilatedHadamard
+    | VerilatedTile
 )
 """The Verilated design of any operation."""
 
@@ -283,6 +305,7 @@ VERILATED: dict[str, Callable[[Driver, Any], AnyVerilated]] = {
     Nvfp4Encode.name: lambda driver, config: VerilatedNvfp4(driver, config.numerics),
     Nvfp4Decode.name: lambda driver, config: VerilatedNvfp4Decoder(driver, config.numerics),
     Hadamard.name: lambda driver, config: VerilatedHadamard(driver, config.numerics),
+    TileEncode.name: lambda driver, config: VerilatedTile(driver, config.numerics),
 }
 """By the name of the operation a function around a Verilated design."""
 

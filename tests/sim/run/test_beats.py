@@ -15,7 +15,7 @@ NAME = "narrow"
 
 CONFIGS = [
     ("e4m3", {"lanes": 8, "target": "xcu"}),
-    ("e2m1", {"lanes": 1, "target": "xcu", "block_size": 8, "input_subnormals": "flush"}),
+    ("e2m1", {"lanes": 1, "target": "xcu", "block_size": 8, "input_subnormals": "flush", "registered_after": "key"}),
     ("e5m2", {"lanes": 2, "rounding": "sr", "random_bits": 5, "registered_after": "input,output"}),
     ("e4m3,e5m2", {"lanes": 4, "scale_rule": "floor,ceil", "source": "fp16", "registered_after": "widened"}),
     ("int8", {"lanes": 16, "target": "xcu", "specials": "te", "registered_after": "top,distance,chosen"}),
