@@ -88,7 +88,7 @@ QUICK = [
     configuration("encode", "e2m1", block_size=2, registered_after="scale"),
     configuration("decode", "e2m1", layout="ggml", destination="bf16"),
     configuration("cast", "e4m3", rounding="sr", lanes=2),
-    configuration("encode", "nvfp4", "nvfp4_ao", source="bf16", form="table"),
+    configuration("encode", "nvfp4", "nvfp4_te", source="bf16", form="table"),
 ]
 
 
