@@ -65,9 +65,11 @@ TILE_STAGES = {
     "column": "column_codes",
     "element": "element_quantizer",
     "results": "result_store",
-    "transposition": "turning_store",
+    "column store": "column_store",
+    "exchange": "exchange",
+    "code store": "code_store",
 }
-"""Stages of a tile encoder: one column of all; the last two only if the column copy is transposed."""
+"""Stages of a tile encoder: one column of all; the last four only if the column copy is transposed."""
 
 STAGES_OF = {
     "encode": STAGES,

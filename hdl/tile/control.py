@@ -9,30 +9,53 @@ from ..lanes.control import BeatControl
 
 
 class TileControl(BeatControl):
-    """`BeatControl` of the store with the numbers of a tile."""
+    """`BeatControl` of the stores with the numbers of a tile."""
 
     def places(self) -> tuple[str, ...]:
         return tuple(place for place in super().places() if place != TURNED_STAGE)
 
+    @property
+    def write_place(self) -> Value:
+        """The row that is written."""
+        return self.write_beat
 
-class TurningControl(BeatControl):
-    """`BeatControl` of a `TurningStore`. The counters have one more bit: whether the tile is stored transposed."""
+    @property
+    def read_place(self) -> Value:
+        """The row that is read."""
+        return self.read_beat
+
+
+class AlternatingControl(TileControl):
+    """`TileControl` with a `BankedStore`. The counters have one more bit: the parity of the tile."""
 
     SLOTS = 2
+
+    @property
+    def write_place(self) -> Value:
+        return self.write_beat[:-1]
+
+    @property
+    def read_place(self) -> Value:
+        return self.read_beat[:-1]
+
+    @property
+    def write_parity(self) -> Value:
+        return self.write_beat[-1]
+
+    @property
+    def read_parity(self) -> Value:
+        return self.read_beat[-1]
+
+    def is_apart(self) -> Value:
+        return self.write_place != self.read_place
+
+
+class TurningControl(AlternatingControl):
+    """`AlternatingControl` of the stores with the results of a tile."""
+
     PREFIX = "turning_"
 
     def connect(self, m: Module, i_valid: Value, i_ready: Signal, o_valid: Signal, o_ready: Value) -> None:
         self.leave(m, [TURNED_STAGE], o_valid, o_ready)
         m.d.comb += [self.writes.eq(i_valid & self.can_write), i_ready.eq(self.can_write)]
         self.store(m)
-
-    @property
-    def write_row(self) -> Value:
-        return self.write_beat[:-1]
-
-    @property
-    def read_column(self) -> Value:
-        return self.read_beat[:-1]
-
-    def is_apart(self) -> Value:
-        return self.write_row != self.read_column

@@ -1,11 +1,13 @@
 """The tile encoder: keys of a row and of its numbers, a store, and the codes of rows and of columns.
 
 A column is encoded as by an encoder with one lane: a register collects its largest key while its numbers enter, and a
-quantizer with a scale of its own reads them from the store. All columns share one store and one control. Rows are read
-from the same store, each with its own key. So numbers are stored once, and only the bits that decide their codes.
+quantizer with a scale of its own reads them from the store. All columns share one control. The store has the bits of
+numbers that decide their codes. Rows are read from it, each with its own key.
 
-The copy of the columns is read by rows. To transpose it, a second store turns its codes, which have fewer bits than
-numbers. The blocks of the rows wait as long, so that both copies leave together.
+If the columns stay in place, they are read from the same store by rows. To transpose them, a second store gives number
+t ^ c of each column c in cycle t. Their codes are of different rows and of different columns, and one permutation
+brings each to the bank of its row in a store of codes. It gives a column in each cycle. The blocks of the rows wait as
+long, so that both copies leave together.
 """
 
 from __future__ import annotations
@@ -20,15 +22,14 @@ from ..emission.modules import instantiated
 from ..encode.operand import lane_name
 from ..lanes.accumulator import KeyAccumulator
 from ..lanes.codes import BeatCodes
-from ..lanes.control import BeatControl
 from ..lanes.keys import front_stages
 from ..lanes.store import BlockStore
 from ..primitives.elaboration import set_elaborated
 from ..primitives.pipeline import Pipeline
 from ..primitives.register import Stage
-from .control import TileControl, TurningControl
+from .control import AlternatingControl, TileControl, TurningControl
 from .keys import TileKeys
-from .store import ResultStore, TurningStore
+from .store import CodeStore, ColumnStore, Exchange, ResultStore
 
 
 class ColumnCodes(BeatCodes):
@@ -66,16 +67,8 @@ class TileEncoder(Pipeline[TileConfig]):
 
     SIGNALS = frozenset(
         (
-            "tile_keys",
-            "tile_store",
-            "row_codes",
-            "turning_store",
-            "result_store",
-            "keys",
-            "scales",
-            "codes",
-            "row",
-            "column",
+            *("tile_keys", "tile_store", "row_codes", "column_store", "exchange", "code_store", "result_store"),
+            *("keys", "numbers", "scales", "codes", "by_row", "words", "stored"),
         )
     )
 
@@ -84,7 +77,7 @@ class TileEncoder(Pipeline[TileConfig]):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        control = TileControl(self.config)
+        control = (AlternatingControl if self.config.is_turned else TileControl)(self.config)
         valid, ready = (self.o_valid, self.o_ready)
         if self.config.is_turned:
             valid, ready = Signal(name="has_result"), Signal(name="takes_result")
@@ -95,8 +88,8 @@ class TileEncoder(Pipeline[TileConfig]):
         m.d.comb += [getattr(self, name).eq(value) for name, value in results.items()]
         return m
 
-    def encoded(self, m: Module, platform: object, control: BeatControl) -> dict[str, Value]:
-        """The results by port, with the codes of the columns by rows."""
+    def encoded(self, m: Module, platform: object, control: TileControl) -> dict[str, Value]:
+        """The results by port. The codes of the columns are by rows, or in the order of `crossed`."""
         config = self.config
         codes = BeatCodes(config.of_row)
         keys = TileKeys(config, codes.elements[0].decisive_bits)
@@ -112,9 +105,9 @@ class TileEncoder(Pipeline[TileConfig]):
             keys.x.eq(self.x),
             *([keys.enable.eq(control.front_enable)] if "enable" in keys.signature.members else []),
             store.enable.eq(control.writes),
-            store.write_beat.eq(control.write_beat),
+            store.write_beat.eq(control.write_place),
             store.word.eq(Cat(keys.numbers, keys.key)),
-            store.read_beat.eq(control.read_beat),
+            store.read_beat.eq(control.read_place),
             codes.enable.eq(control.back_enable),
             Cat(numbers, key).eq(store.stored),
             codes.numbers.eq(numbers),
@@ -122,9 +115,11 @@ class TileEncoder(Pipeline[TileConfig]):
             codes.is_first.eq(1),  # each row has a scale of its own
             codes.is_last.eq(control.is_last_read),
         ]
+        if isinstance(control, AlternatingControl):
+            numbers = self.crossed(m, platform, control, keys.numbers)
         columns = self.columns(m, platform, control, keys.keys, numbers)
         m.d.comb += self.enable.eq(control.back_enable)  # of the registers of `now`
-        now = Stage(m, self, values={"column": control.read_beat})
+        now = Stage(m, self, values={"column": control.read_place})
         for boundary in self._back(config.of_row):
             now = now.crossed(boundary, **now.values)
         return {
@@ -134,8 +129,23 @@ class TileEncoder(Pipeline[TileConfig]):
             "column_scale": self.chosen(m, columns["column_scale"], now.column),
         }
 
+    def crossed(self, m: Module, platform: object, control: AlternatingControl, numbers: Value) -> Value:
+        """Number t ^ c of each column c in cycle t of a tile."""
+        side = self.config.beats
+        store = ColumnStore(side, len(numbers) // side)
+        m.submodules.column_store = instantiated(store, platform)
+        m.d.comb += [
+            store.enable.eq(control.writes),
+            store.write_place.eq(control.write_place),
+            store.write_crossed.eq(control.write_parity),
+            store.words.eq(numbers),
+            store.read_place.eq(control.read_place),
+            store.read_crossed.eq(~control.read_parity),
+        ]
+        return store.stored
+
     def columns(
-        self, m: Module, platform: object, control: BeatControl, keys: Value, numbers: Value
+        self, m: Module, platform: object, control: TileControl, keys: Value, numbers: Value
     ) -> dict[str, Value]:
         """The results of the columns by port, with the scales of all columns: a register for the largest key of each,
         and its codes.
@@ -184,31 +194,35 @@ class TileEncoder(Pipeline[TileConfig]):
     def turned(
         self, m: Module, platform: object, results: dict[str, Value], valid: Value, ready: Signal
     ) -> dict[str, Value]:
-        """The results by port, with the codes of the columns by columns."""
+        """The results by port, with the codes of the columns by columns, from the order of `crossed`."""
         config = self.config
         control = TurningControl(config)
         control.connect(m, valid, ready, self.o_valid, self.o_ready)
         kept = {name: results[name] for name in ("scale", "p", "column_scale")}
         store = ResultStore(sum(map(len, kept.values())), config.beats)
-        turning = TurningStore(config.beats, config.numerics.block.element.bits)
+        side, bits = config.beats, config.numerics.block.element.bits
+        exchange, turning = Exchange(side, bits), CodeStore(side, bits)
         m.submodules.result_store = instantiated(store, platform)
-        m.submodules.turning_store = instantiated(turning, platform)
+        m.submodules.exchange = instantiated(exchange, platform)
+        m.submodules.code_store = instantiated(turning, platform)
         m.d.comb += [
             store.enable.eq(control.writes),
-            store.write_beat.eq(control.write_row),
+            store.write_beat.eq(control.write_place),
             store.word.eq(Cat(kept.values())),
-            store.read_beat.eq(control.read_column),
+            store.read_beat.eq(control.read_place),
+            exchange.place.eq(control.write_place),
+            exchange.by_column.eq(results["column_p"]),
             turning.enable.eq(control.writes),
-            turning.write_row.eq(control.write_row),
-            turning.write_transposed.eq(control.write_beat[-1]),
-            turning.row.eq(results["column_p"]),
-            turning.read_column.eq(control.read_column),
-            turning.read_transposed.eq(control.read_beat[-1]),
+            turning.write_place.eq(control.write_place),
+            turning.write_crossed.eq(~control.write_parity),
+            turning.words.eq(exchange.by_row),
+            turning.read_place.eq(control.read_place),
+            turning.read_crossed.eq(control.read_parity),
         ]
         found, rest = {}, store.stored
         for name, value in kept.items():
             found[name], rest = rest[: len(value)], rest[len(value) :]
-        found |= {"column_p": turning.column, "o_first": control.is_first_read, "o_last": control.is_last_read}
+        found |= {"column_p": turning.stored, "o_first": control.is_first_read, "o_last": control.is_last_read}
         return self.behind(m, control, found)
 
     def behind(self, m: Module, control: TurningControl, values: dict[str, Value]) -> dict[str, Value]:

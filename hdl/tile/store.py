@@ -1,4 +1,4 @@
-"""Stores of a tile: of its numbers and results by rows, and of codes that are written by rows and read by columns."""
+"""Stores of a tile: of its rows, of its columns, and of their codes on the way to the transposed copy."""
 
 from __future__ import annotations
 
@@ -13,75 +13,100 @@ class ResultStore(BlockStore):
     """The store of row blocks, and of the scales of columns, while the codes of the columns are transposed."""
 
 
-class TurningStore(wiring.Component):
-    """A square of codes that is written by rows and read by columns, one of each in a cycle.
+class BankedStore(wiring.Component):
+    """A square in banks of one word for each place. In a cycle all banks are read at one place, or crossed: bank b at
+    this place ^ b. A row is written in the same way.
 
-    Row r, column c is in bank r ^ c, so all codes of a row, and all codes of a column, are in different banks. The next
-    square replaces columns that are read by its rows: it is stored transposed. So one square of memory suffices,
-    and squares are stored alternately by rows (address r in each bank) and transposed (address c). An address is the
-    number of the row or column, or its exclusive or with the number of the bank.
+    The next square replaces words that are read. If it is written as the one before is read, one crossed and the other
+    not, one square of memory is enough.
 
     Parameters
     ----------
-    side : rows and columns, a power of two
-    bits : bits of a code
+    side : banks, and words of a bank, a power of two
+    bits : bits of a word
 
     Ports
     -----
-    enable : in, whether a row is written
-    write_row, write_transposed : in, its number, and whether its square is stored transposed
-    row : in, its codes, column 0 in the low bits
-    read_column, read_transposed : in, the column that is read, and whether its square is stored transposed
-    column : out, its codes, row 0 in the low bits
+    enable : in, whether words are written
+    write_place, write_crossed : in, their place, and whether it is crossed
+    words : in, a word for each bank, bank 0 in the low bits
+    read_place, read_crossed : in, the place that is read, and whether it is crossed
+    stored : out, the words there
     """
 
     def __init__(self, side: int, bits: int) -> None:
         self.side, self.bits = side, bits
-        number = (side - 1).bit_length()
+        place = (side - 1).bit_length()
         super().__init__(
             {
                 "enable": In(1),
-                "write_row": In(number),
-                "write_transposed": In(1),
-                "row": In(side * bits),
-                "read_column": In(number),
-                "read_transposed": In(1),
-                "column": Out(side * bits),
+                "write_place": In(place),
+                "write_crossed": In(1),
+                "words": In(side * bits),
+                "read_place": In(place),
+                "read_crossed": In(1),
+                "stored": Out(side * bits),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        written = self.exchanged(m, "row", self.row, self.write_row)
-        stored = Signal(self.side * self.bits)
         for bank in range(self.side):
-            number = Const(bank, len(self.write_row))
+
+            def address(place: Value, crossed: Value, number: int = bank) -> Value:
+                return place ^ (Const(number, len(place)) & crossed.replicate(len(place)))
+
             m.submodules[f"bank{bank}"] = memory = MemoryInstance(
                 data=MemoryData(shape=self.bits, depth=self.side, init=[])
             )
             memory.write_port(
                 domain="sync",
-                addr=self.write_row ^ (number & self.write_transposed.replicate(len(number))),
-                data=written.word_select(bank, self.bits),
+                addr=address(self.write_place, self.write_crossed),
+                data=self.words.word_select(bank, self.bits),
                 en=self.enable,
             )
             memory.read_port(
                 domain="comb",
-                addr=self.read_column ^ (number & ~self.read_transposed.replicate(len(number))),
-                data=stored.word_select(bank, self.bits),
+                addr=address(self.read_place, self.read_crossed),
+                data=self.stored.word_select(bank, self.bits),
                 en=Const(1),
                 transparent_for=(),
             )
-        m.d.comb += self.column.eq(self.exchanged(m, "column", stored, self.read_column))
         return m
 
-    def exchanged(self, m: Module, name: str, codes: Value, number: Value) -> Value:
-        """Codes in the order in which code i is at place i ^ ``number``. Each bit of the number exchanges neighbours at
-        a distance, so that two of these steps are one four-to-one multiplexer.
-        """
-        for place, bit in enumerate(number):
-            crossed = Cat(codes.word_select(i ^ 1 << place, self.bits) for i in range(self.side))
-            after = Signal(len(codes), name=f"{name}_exchanged{place}")
-            m.d.comb += after.eq(Mux(bit, crossed, codes))
-            codes = after
-        return codes
+
+class ColumnStore(BankedStore):
+    """The numbers of a tile, with a bank for each column. At place t, column c gives row t ^ c."""
+
+
+class CodeStore(BankedStore):
+    """The codes of a tile under the scales of its columns, with a bank for each row."""
+
+
+class Exchange(wiring.Component):
+    """Move the code of each column c, which is of row ``place`` ^ c, to the place of its row.
+
+    Each bit of ``place`` exchanges neighbours at a distance. Two of these steps are one four-to-one multiplexer.
+
+    Ports
+    -----
+    place : in
+    by_column : in, the code of each column, column 0 in the low bits
+    by_row : out, the code of each row, row 0 in the low bits
+    """
+
+    def __init__(self, side: int, bits: int) -> None:
+        self.side, self.bits = side, bits
+        word = side * bits
+        super().__init__({"place": In((side - 1).bit_length()), "by_column": In(word), "by_row": Out(word)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        codes: Value = self.by_column
+        for step, bit in enumerate(self.place):
+            crossed = Cat(codes.word_select(i ^ 1 << step, self.bits) for i in range(self.side))
+            exchanged = Signal(len(codes), name=f"exchanged_{1 << step}")
+            m.d.comb += exchanged.eq(Mux(bit, crossed, codes))
+            codes = exchanged
+        m.d.comb += self.by_row.eq(codes)
+        return m

@@ -10,7 +10,7 @@ from amaranth.sim import Simulator
 
 from mxcast.hdl import config_of, configuration, describe, tile_config, verilog
 from mxcast.hdl.config.command import command_line
-from mxcast.hdl.tile.store import TurningStore
+from mxcast.hdl.tile.store import CodeStore, ColumnStore, Exchange
 from mxcast.synth import constrained
 
 from ..lint import lint
@@ -94,31 +94,40 @@ def test_the_stores_have_only_the_bits_that_are_used():
     """Sign, exponent, three bits of fraction and one that rounds, and a sticky bit of a number; the key of a row."""
     text = verilog(tile_config("e4m3", input_subnormals="flush"), "square")
     words = {(int(high) + 1, int(last) + 1) for high, last in re.findall(r"reg \[(\d+):0\] \w+ \[(\d+):0\];", text)}
-    assert words == {(32 * (1 + 8 + 4 + 1) + 8, 32), (32 * 8 + 8 + 8, 32), (8, 32)}
+    assert words == {(32 * (1 + 8 + 4 + 1) + 8, 32), (32 * 8 + 8 + 8, 32), (1 + 8 + 4 + 1, 32), (8, 32)}
 
 
 @pytest.mark.parametrize("side", [2, 8])
-def test_a_turning_store_writes_a_row_and_reads_a_column_in_each_cycle(side):
+def test_two_stores_and_an_exchange_turn_a_square(side):
+    """A row enters and a column leaves in each cycle, two squares later. Each store holds one square."""
     design = Module()
-    design.submodules.store = store = TurningStore(side, 8)
-    squares = np.random.default_rng(side).integers(0, 256, (5, side, side))
+    design.submodules.numbers = numbers = ColumnStore(side, 8)
+    design.submodules.exchange = exchange = Exchange(side, 8)
+    design.submodules.codes = codes = CodeStore(side, 8)
+    squares = np.random.default_rng(side).integers(0, 256, (7, side, side))
     found = []
+    design.d.comb += [
+        exchange.by_column.eq(numbers.stored),
+        codes.words.eq(exchange.by_row),
+        *(part.enable.eq(1) for part in (numbers, codes)),
+    ]
 
     async def turn(ctx):
-        for number in range(5 * side):
+        for number in range(7 * side):
             square, place = divmod(number, side)
-            if square:  # the one before is read while this one replaces it
-                ctx.set(store.read_column, place)
-                ctx.set(store.read_transposed, (square - 1) % 2)
-                found.append(ctx.get(store.column).to_bytes(side, "little"))
-            ctx.set(store.enable, 1)
-            ctx.set(store.write_row, place)
-            ctx.set(store.write_transposed, square % 2)
-            ctx.set(store.row, int.from_bytes(squares[square, place].tolist(), "little"))
+            for port in (numbers.write_place, numbers.read_place, exchange.place, codes.write_place, codes.read_place):
+                ctx.set(port, place)
+            ctx.set(numbers.write_crossed, square % 2)
+            ctx.set(numbers.read_crossed, square % 2)  # of the square before
+            ctx.set(codes.write_crossed, square % 2)
+            ctx.set(codes.read_crossed, square % 2)
+            ctx.set(numbers.words, int.from_bytes(squares[square, place].tolist(), "little"))
+            if square > 1:
+                found.append(ctx.get(codes.stored).to_bytes(side, "little"))
             await ctx.tick()
 
     simulator = Simulator(design)
     simulator.add_clock(1e-6)
     simulator.add_testbench(turn)
     simulator.run()
-    assert found == [bytes(column) for square in squares[:-1] for column in square.T.tolist()]
+    assert found == [bytes(column) for square in squares[:-2] for column in square.T.tolist()]
