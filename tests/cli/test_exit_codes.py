@@ -193,7 +193,7 @@ BROKEN = {
     "nothing drives it": ("assign up =", "wire unused_up =", 1, "has no driver"),
     "wrong": (r"{ x\[31\], magnitude }", "{ 1'h0, magnitude }", 1, "FAIL"),
 }
-"""A pattern in the text of a design, what is in its place, the exit code, and words of the message."""
+"""A pattern in the text of a design, its replacement, the exit code, and words of the message."""
 
 
 def broken(name: str, folder: Path) -> Path:
