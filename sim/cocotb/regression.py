@@ -25,7 +25,7 @@ from ..check.unknowns import tests_of
 from ..operations import of
 from ..run import tools
 from ..run.preprocess import verilog_file
-from ..run.verilator.runtime import HEADER, LIBRARY, cocotb_library, in_make
+from ..run.verilator.runtime import cocotb_library, in_make, take_library
 from ..run.view import write_view
 from ..run.waves import JOURNAL, add_decoded, journal
 from ..stored import behind_ports
@@ -42,6 +42,8 @@ AS_VCD = {"SIM_CMD_SUFFIX": "-vcd"}
 COCOTB = {"COCOTB_ANSI_OUTPUT": "0", "COCOTB_REWRITE_ASSERTION_FILES": ""}
 """A log without colours, and no rewriting by pytest, as the bench reports differences itself."""
 
+PROCESS = Path(__file__).with_name("process.py")
+"""The program that runs cocotb: started by its path, it imports nothing of this package."""
 UNKNOWN_BLOCKS = 64
 """Random blocks with unknown inputs."""
 
@@ -121,7 +123,7 @@ def test(
     if verilog is not None:
         regular(verilog_file(verilog))
     more = [] if vectors is None else [_test_of(Path(vectors), config)]
-    environment = _environment(simulator)
+    environment = environment_for(simulator)
     with refreshed(force):
         library = cocotb_library(environment) if simulator == "verilator" and not waves else None
     name = default_name(config) if name is None else name
@@ -154,13 +156,8 @@ def test(
                 whole, top = behind_ports(config, source.read_text(), name)
                 text = whole.encode()
             (work / f"{name}.v").write_bytes(text)
-            if library:  # in the parent of the folder in which make runs
-                for file in library.iterdir():
-                    (work / file.name).symlink_to(file)
-                compiler = in_make([*tools.compiler(), "-include", f"../{HEADER}"])
-                environment["MAKEFLAGS"] += (
-                    f" VM_PARALLEL_BUILDS=0 VK_GLOBAL_OBJS= LOADLIBES=../{LIBRARY} CXX={compiler}"
-                )
+            if library:
+                take_library(library, work, environment)
             asked = {
                 "simulator": simulator,
                 "source": f"{name}.v",
@@ -172,7 +169,7 @@ def test(
             }
             with open(folder / LOG, "wb") as log:
                 done = run(
-                    [sys.executable, "-P", "-m", f"{__package__}.process"],
+                    [sys.executable, "-P", PROCESS],
                     cwd=work,
                     input=json.dumps(asked),
                     log=log,
@@ -271,7 +268,8 @@ def _judged(
     )
 
 
-def _environment(simulator: str) -> dict[str, str]:
+def environment_for(simulator: str) -> dict[str, str]:
+    """Environment of cocotb with this simulator. Raises `ToolMissing` if a tool is missing."""
     if find_spec("cocotb_tools") is None:
         raise ToolMissing(f"cocotb is missing: {tools.VERILATOR_ADVICE}")
     if simulator == "icarus":

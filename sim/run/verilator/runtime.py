@@ -77,6 +77,14 @@ def cocotb_library(environment: dict[str, str]) -> Path:
     return kept_folder("verilator-runtime", key, make, renewable=False)
 
 
+def take_library(library: Path, folder: Path, environment: dict[str, str]) -> None:
+    """Let make, which runs in a folder inside ``folder``, use the library and the header of `cocotb_library`."""
+    for file in library.iterdir():
+        (folder / file.name).symlink_to(file)
+    compiler = in_make([*tools.compiler(), "-include", f"../{HEADER}"])
+    environment["MAKEFLAGS"] += f" VM_PARALLEL_BUILDS=0 VK_GLOBAL_OBJS= LOADLIBES=../{LIBRARY} CXX={compiler}"
+
+
 def in_make(command: list[str]) -> str:
     """A command as the value of a variable in MAKEFLAGS."""
     return shlex.join(command).replace(" ", r"\ ")

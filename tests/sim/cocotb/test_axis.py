@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from mxcast.hdl import ConverterConfig, converter_config, verilog
-from mxcast.sim.run.tools import simulator_environment
+from mxcast.sim.cocotb.regression import PROCESS, environment_for
+from mxcast.sim.run.verilator.runtime import cocotb_library, take_library
 
 from .test_regression import needs_icarus
 
@@ -30,12 +31,15 @@ def drive(
     (folder / "job.json").write_text(json.dumps(job))
     asked = {"simulator": simulator, "source": f"{NAME}.v", "top": NAME, "results": "results.xml", "seed": 1}
     asked |= {"waves": False, "bench": "tests.sim.cocotb.axis_packets"}
+    environment = environment_for(simulator)
+    if simulator == "verilator":
+        take_library(cocotb_library(environment), folder, environment)
     subprocess.run(
-        [sys.executable, "-c", "import sys; from mxcast.sim.cocotb.process import main; main()"],
+        [sys.executable, PROCESS],
         cwd=folder,
         input=json.dumps(asked).encode(),
         capture_output=True,
-        env={**simulator_environment(), "PYTHONPATH": str(ROOT), "MXCAST_BENCH": str(folder / "job.json")},
+        env={**environment, "PYTHONPATH": str(ROOT), "MXCAST_BENCH": str(folder / "job.json")},
     )
     found = ElementTree.parse(folder / "results.xml").iter("testcase")
     return {case.get("name", "?"): case.find("failure") is None and case.find("error") is None for case in found}

@@ -151,7 +151,7 @@ def test_make_takes_the_compiler_of_cxx(tmp_path, monkeypatch):
     """Verilator's makefiles set CXX and LINK; ours go before them, options and spaces included."""
     monkeypatch.setenv("CXX", "g++ -m64 -DA='b c'")
     (tmp_path / "Makefile").write_text("CXX = other\nLINK = other\nall:\n\t@echo $(CXX)\n\t@echo $(LINK)\n")
-    environment = regression._environment("verilator")
+    environment = regression.environment_for("verilator")
     done = subprocess.run(
         ["make", "--no-print-directory"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     )
@@ -162,4 +162,4 @@ def test_make_takes_the_compiler_of_cxx(tmp_path, monkeypatch):
 @needs_icarus
 def test_icarus_asks_for_no_compiler(monkeypatch):
     monkeypatch.setenv("CXX", "/nonexistent")
-    assert regression._environment("icarus")["CXX"] == "/nonexistent"
+    assert regression.environment_for("icarus")["CXX"] == "/nonexistent"
