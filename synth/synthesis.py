@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Unpack, cast
 
 from ..hdl import AnyBuildFields, AnyFields, AnyFormat, HardwareConfig, configuration, verilog
+from ..hdl.emission.emit import CONTROLLED, controlled
 from ..hdl.emission.modules import body
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
@@ -100,12 +101,15 @@ class Synthesis:
     across their borders. Empty unless asked for.
     """
     yosys: str
+    registers: bool = False
+    """Is the module with registers around the converter included?"""
 
     def to_dict(self) -> dict:
         return {
             **self.config.to_dict(),
             "config_id": self.config.config_id,
             "target": self.target,
+            **({"registers": True} if self.registers else {}),
             **({} if self.liberty is None else {"liberty": self.liberty}),
             "yosys": self.yosys,
             "whole": self.whole.to_dict(),
@@ -121,6 +125,7 @@ def synth(
     op: str = "encode",
     liberty: Path | str | None = None,
     stages: bool = True,
+    registers: bool = False,
     force: bool = False,
     **fields: Unpack[AnyBuildFields],
 ) -> Synthesis:
@@ -136,6 +141,7 @@ def synth(
     op : the operation of the converter
     liberty : a Liberty file with the cells of the target ``asic``
     stages : also synthesise each stage alone
+    registers : with the registers that `hdl.emit` adds to an encoder with AXI4-Stream
     force : ignore cached results
 
     Returns
@@ -159,7 +165,9 @@ def synth(
         config = configuration(op, config, profile, **asked)
     elif fields or profile is not None:
         raise TypeError(f"a {type(config).__name__} is complete: leave out profile and fields")
-    text = modules_of(config)
+    text, top = modules_of(config), TOP
+    if registers:
+        text, top = f"{text}\n{body(controlled(config, TOP))}", TOP + CONTROLLED
     modules = {
         name: f"{TOP}_{module}"
         for name, module in STAGES_OF[config.numerics.name].items()
@@ -170,7 +178,8 @@ def synth(
             config=config,
             target=target,
             liberty=None if liberty is None else Path(liberty).name,
-            whole=cost_of(text, TOP, chosen),
+            whole=cost_of(text, top, chosen),
+            registers=registers,
             yosys=yosys_version(),
             stages={name: cost_of(text, module, chosen) for name, module in modules.items()},
         )
@@ -182,14 +191,16 @@ def synth_all(
     *,
     liberty: Path | str | None = None,
     stages: bool = True,
+    registers: bool = False,
     jobs: int = 2,
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Synthesis]:
     """`synth` for several configurations, in their order, ``jobs`` at a time; ``progress`` gets done and total."""
     done = []
+    one = partial(synth, target=target, liberty=liberty, stages=stages, registers=registers, force=force)
     with workers(jobs) as pool:
-        for result in pool.map(partial(synth, target=target, liberty=liberty, stages=stages, force=force), configs):
+        for result in pool.map(one, configs):
             done.append(result)
             if progress:
                 progress(len(done), len(configs))

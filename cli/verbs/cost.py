@@ -47,12 +47,17 @@ def synth(
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, show_default="3", help="Number of seeds for place and route.")
     ] = None,
+    registers: Annotated[
+        bool, typer.Option("--registers", help="With the registers that emit --registers adds.")
+    ] = False,
     force: Force = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of processes.")] = 2,
 ) -> None:
     """Synthesize with Yosys, and count LUTs, carries, flip-flops and logic levels. With --pnr, also find Fmax."""
     if seeds is not None and not pnr:
         raise ValueError("--seeds is for place and route: give --pnr too")
+    if registers and pnr:
+        raise ValueError("--pnr places a converter without registers: leave out --registers")
     from ...synth import TARGETS, place_and_route_all, synth_all
     from ...synth.tables import NOTE, PNR_NOTE, pnr_table, table
 
@@ -74,7 +79,15 @@ def synth(
         rows, note, documents = pnr_table(placed), PNR_NOTE, [result.to_dict() for result in placed]
     else:
         with output.progress(f"synthesizing for {target}") as progress:
-            mapped = synth_all(list(asked.configs), target, liberty=liberty, jobs=jobs, force=force, progress=progress)
+            mapped = synth_all(
+                list(asked.configs),
+                target,
+                liberty=liberty,
+                registers=registers,
+                jobs=jobs,
+                force=force,
+                progress=progress,
+            )
         rows, note, documents = table(mapped), NOTE, [result.to_dict() for result in mapped]
     output.table(rows, TARGETS[target].description if liberty is None else f"the cells of {liberty.name}")
     for form, built in _forms(asked.encoders).items():  # decoders have one form

@@ -37,6 +37,10 @@ def emit(
     ipxact: Annotated[
         bool, typer.Option("--ipxact", help="Also write component.xml, the description of IEEE 1685-2014.")
     ] = False,
+    registers: Annotated[
+        bool,
+        typer.Option("--registers", help="Put an encoder with AXI4-Stream behind registers: modes, seed, counters."),
+    ] = False,
     fusesoc_generator: Annotated[
         Path | None,
         typer.Option(
@@ -99,6 +103,7 @@ def emit(
                 period_ns=period,
                 bench=bench(chosen, top),
                 ipxact=ipxact,
+                registers=registers,
                 added=more,
                 force=force,
             )

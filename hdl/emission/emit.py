@@ -30,6 +30,9 @@ from ..nvfp4.decoder import Nvfp4Decoder
 from ..nvfp4.encoder import Nvfp4Converter
 from ..primitives.pipeline import Pipeline
 from ..primitives.random_source import RandomSource
+from ..registers.rdl import rdl
+from ..registers.table import encoder_with_axis
+from ..registers.top import ControlledConverter
 from ..tile.encoder import TileEncoder
 from .modules import convert
 from .package import About
@@ -37,6 +40,9 @@ from .swizzle import SwizzleOffset, SwizzlePlace
 
 GENERATOR = "0.1.0"
 """Version of the emitted text. It rises when the text of a configuration changes, so most releases keep it."""
+
+CONTROLLED = "_axil"
+"""End of the name of the module around a converter that adds registers."""
 
 COMPONENTS: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
     ConverterConfig: BlockConverter,
@@ -261,12 +267,26 @@ def swizzle(kind: str, name: str) -> str:
     return _helper(f"{name}_{kind}", about, note, component())
 
 
-def modules(config: HardwareConfig, name: str) -> dict[str, tuple[str, str]]:
+def controlled(config: HardwareConfig, name: str) -> str:
+    """The Verilog file of the module around a converter that adds registers. Raises ValueError without AXI4-Stream."""
+    component = ControlledConverter(encoder_with_axis(config), name)
+    note = "Registers at multiples of 4 bytes: " + ", ".join(register.name for register in component.registers) + "."
+    return _helper(name + CONTROLLED, f"{name} with registers behind AXI4-Lite", note, component)
+
+
+def registers_file(config: HardwareConfig, name: str) -> str:
+    """The SystemRDL file of the registers that `controlled` adds. Raises ValueError without AXI4-Stream."""
+    return rdl(encoder_with_axis(config), name + CONTROLLED, f"Made by mxcast {GENERATOR}.")
+
+
+def modules(config: HardwareConfig, name: str, registers: bool = False) -> dict[str, tuple[str, str]]:
     """Name and text of each Verilog file of a configuration, by kind. ``verilog`` is the converter.
     ``random_source`` is a module for the random bits of stochastic rounding. ``scale_offset`` and ``scale_place`` are
-    modules that find scales in the tiles of a layout.
+    modules that find scales in the tiles of a layout. With ``registers``, ``controlled`` is the module `controlled`.
     """
     found = {"verilog": (f"{name}.v", verilog(config, name))}
+    if registers:
+        found["controlled"] = (f"{name}{CONTROLLED}.v", controlled(config, name))
     if any(port.role is Role.RANDOM for port in config.ports):
         found["random_source"] = (f"{name}_random_source.v", random_source(config, name))
     if config.layout is not None and config.layout.order is ScaleOrder.TILES_128X4:

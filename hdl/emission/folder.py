@@ -11,7 +11,7 @@ from pathlib import Path
 from ...host.files import claimed, regular, write_whole
 from ..config.hardware import HardwareConfig
 from .designs import REPLACE_IT, design_in, drop_evidence, refuse_another
-from .emit import default_name, describe, modules, verilog
+from .emit import CONTROLLED, default_name, describe, modules, registers_file, verilog
 from .ipxact import component
 from .package import core, file_list, templates
 from .vendors import project
@@ -27,6 +27,7 @@ def emit(
     period_ns: float | None = None,
     bench: str | None = None,
     ipxact: bool = False,
+    registers: bool = False,
     added: Mapping[str, tuple[str, str]] = {},
     force: bool = False,
 ) -> dict[str, Path]:
@@ -36,7 +37,9 @@ def emit(
     ``template_sv`` (an instantiation), ``json`` and ``manifest``. With the text of a ``bench``, the module
     ``<name>_tb``, there is also ``bench``. With a ``vendor`` of `VENDORS`, ``<vendor>_script`` and
     ``<vendor>_constraints`` are a project for its tool, a ``part`` and a clock period. With ``ipxact`` there is also
-    ``ipxact``, the description ``component.xml`` of IEEE 1685-2014. ``added`` are further files: a path in
+    ``ipxact``, the description ``component.xml`` of IEEE 1685-2014. With ``registers`` an encoder with AXI4-Stream gets
+    ``controlled``, the module ``<name>_axil`` with registers around it, and their SystemRDL file ``rdl``; then core and
+    description are about this module. ``added`` are further files: a path in
     ``<out>/<name>/`` and a text for each kind.
 
     Raises ValueError if the folder holds a design of another configuration, or if a file has been edited. ``force``
@@ -47,7 +50,8 @@ def emit(
     about = describe(config, name)
     name = about["name"]
     folder = Path(out) / name
-    written = modules(config, name)
+    written = modules(config, name, registers)
+    top = name + CONTROLLED * registers
     files, test = [file for file, _ in written.values()], f"{name}_tb.v"
     in_verilog, in_systemverilog = templates(about).values()
     with claimed(folder):  # the projects of several vendors share the manifest
@@ -62,11 +66,13 @@ def emit(
             **written,
             "filelist": (f"{name}.f", file_list(files)),
             "icarus": (f"{name}_icarus.f", file_list(files, folder / "rtl")),
-            "core": (f"{name}.core", core(about, config.title, files, test if has_bench else None)),
+            "core": (f"{name}.core", core(about, config.title, files, test if has_bench else None, top)),
             "template": (f"{name}_inst.v", in_verilog),
             "template_sv": (f"{name}_inst.sv", in_systemverilog),
             "json": (f"{name}.json", json.dumps(about, indent=2) + "\n"),
         }
+        if registers:
+            contents["rdl"] = (f"{top}.rdl", registers_file(config, name))
         if bench is not None:
             contents["bench"] = (test, bench)
         contents = {kind: (f"rtl/{file}", text) for kind, (file, text) in contents.items()}
@@ -74,7 +80,10 @@ def emit(
             contents |= project(vendor, about, part=part, **({} if period_ns is None else {"period_ns": period_ns}))
         if ipxact:
             tested = f"rtl/{test}" if has_bench else None
-            contents["ipxact"] = ("component.xml", component(about, config, [f"rtl/{file}" for file in files], tested))
+            contents["ipxact"] = (
+                "component.xml",
+                component(about, config, [f"rtl/{file}" for file in files], tested, top),
+            )
         contents |= added
         if not force and (
             edited := [

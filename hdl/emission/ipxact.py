@@ -8,6 +8,16 @@ from xml.etree.ElementTree import Element, SubElement, indent, register_namespac
 from ...spec import Port, Role
 from ..config.axis import AXIS_STREAMS
 from ..config.hardware import HardwareConfig
+from ..registers.table import (
+    ADDRESS_BITS,
+    WIDTH,
+    Access,
+    Register,
+    bus_words,
+    controlled_pins,
+    encoder_with_axis,
+    registers_of,
+)
 from .emit import pin_words
 from .package import LIBRARY, About
 
@@ -15,6 +25,16 @@ SPACE = "http://www.accellera.org/XMLSchema/IPXACT/1685-2014"
 SCHEMA = f"{SPACE} {SPACE}/index.xsd"
 STREAM = {"vendor": "amba.com", "library": "AMBA4", "name": "AXI4Stream", "version": "r0p0_1"}
 """The bus definition of AXI4-Stream that Arm publishes. Valid and ready follow its rules."""
+LITE = {"vendor": "amba.com", "library": "AMBA4", "name": "AXI4-Lite", "version": "r0p0_0"}
+"""The bus definition of AXI4-Lite that Arm publishes."""
+MEMORY_MAP = "registers"
+ACCESS = {
+    Access.CONSTANT: "read-only",
+    Access.STATE: "read-only",
+    Access.SETTING: "read-write",
+    Access.PULSE: "write-only",
+}
+"""The access of software to a field in the words of IP-XACT."""
 ABSTRACTION = STREAM | {"name": "AXI4Stream_rtl"}
 SIDE = (
     Role.FIRST,
@@ -31,20 +51,31 @@ register_namespace("ipxact", SPACE)
 register_namespace("xsi", "http://www.w3.org/2001/XMLSchema-instance")
 
 
-def component(about: About, config: HardwareConfig, files: Sequence[str], bench: str | None) -> str:
+def component(
+    about: About, config: HardwareConfig, files: Sequence[str], bench: str | None, name: str | None = None
+) -> str:
     """The text of ``component.xml``: ports, streams, parameters and file sets of a design.
 
     ``about`` is the JSON of `emit.describe`. Paths of ``files`` for synthesis, and of an optional ``bench``, are
-    relative to the description.
+    relative to the description. ``name`` is the module: the one of ``about``, or the one with registers around it.
+    Then their memory map is described too.
     """
-    name = about["name"]
+    name = about["name"] if name is None else name
+    controlled = None if name == about["name"] else encoder_with_axis(config)
+    pins = config.pins if controlled is None else controlled_pins(controlled)
     root = Element(_tag("component"), {"{http://www.w3.org/2001/XMLSchema-instance}schemaLocation": SCHEMA})
     vendor, _, library = LIBRARY.partition(":")
     version = f"{about['generator']['mxcast']}.{int(about['config_id'], 16)}"
     _texts(root, {"vendor": vendor, "library": library, "name": name, "version": version})
-    if streams := _streams(config):
-        _add(root, "busInterfaces").extend(streams)
-    root.append(_model(name, config, bench))
+    interfaces = _streams(config, pins)
+    if controlled is not None:
+        interfaces.append(_named_bus(pins, "s_axil", LITE))
+        _add(interfaces[-1][-1], "memoryMapRef", memoryMapRef=MEMORY_MAP)
+    if interfaces:
+        _add(root, "busInterfaces").extend(interfaces)
+    if controlled is not None:
+        root.append(_memory_maps(registers_of(controlled)))
+    root.append(_model({"rtl": name} | ({} if bench is None else {"tb": f"{about['name']}_tb"}), config, pins))
     sets = _add(root, "fileSets")
     sets.append(_file_set("rtl", files))
     if bench is not None:
@@ -62,8 +93,8 @@ def component(about: About, config: HardwareConfig, files: Sequence[str], bench:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _model(name: str, config: HardwareConfig, bench: str | None) -> Element:
-    modules = {"rtl": name} | ({} if bench is None else {"tb": f"{name}_tb"})
+def _model(modules: Mapping[str, str], config: HardwareConfig, pins: Sequence[Port]) -> Element:
+    """The views with their modules, and the ports."""
     model = Element(_tag("model"))
     views, instantiations = _add(model, "views"), _add(model, "instantiations")
     for one, module in modules.items():
@@ -72,8 +103,8 @@ def _model(name: str, config: HardwareConfig, bench: str | None) -> Element:
         _texts(instantiation, {"name": one, "language": "verilog", "moduleName": module})
         for needed in dict.fromkeys(("rtl", one)):
             _texts(_add(instantiation, "fileSetRef"), {"localName": needed})
-    ports, words = _add(model, "ports"), pin_words(config)
-    for pin in config.pins:
+    ports, words = _add(model, "ports"), pin_words(config) | bus_words()
+    for pin in pins:
         port = _add(ports, "port")
         _texts(port, {"name": pin.name, "description": words[pin.name]})
         wire = _add(port, "wire")
@@ -84,27 +115,44 @@ def _model(name: str, config: HardwareConfig, bench: str | None) -> Element:
     return model
 
 
-def _streams(config: HardwareConfig) -> list[Element]:
+def _memory_maps(registers: Sequence[Register]) -> Element:
+    maps = Element(_tag("memoryMaps"))
+    memory_map = _add(maps, "memoryMap")
+    _texts(memory_map, {"name": MEMORY_MAP})
+    block = _add(memory_map, "addressBlock")
+    _texts(block, {"name": "registers", "baseAddress": "0", "range": str(1 << ADDRESS_BITS), "width": str(WIDTH)})
+    for register in registers:
+        found = _add(block, "register")
+        _texts(found, {"name": register.name, "addressOffset": str(register.address), "size": str(WIDTH)})
+        for field in register.fields:
+            one = _add(found, "field")
+            _texts(one, {"name": field.name, "description": field.words, "bitOffset": str(field.low)})
+            _texts(_add(_add(one, "resets"), "reset"), {"value": str(field.value)})
+            _texts(one, {"bitWidth": str(field.width), "access": ACCESS[field.access]})
+    return maps
+
+
+def _streams(config: HardwareConfig, pins: Sequence[Port]) -> list[Element]:
     if config.has_axis:
-        return [_axis_stream(config, name) for name in AXIS_STREAMS]
+        return [_named_bus(pins, name, STREAM) for name in AXIS_STREAMS]
     return [found for side in ("input", "output") if (found := _stream(config, side)) is not None]
 
 
-def _axis_stream(config: HardwareConfig, stream: str) -> Element:
-    """A stream whose pins have the names of AXI4-Stream."""
+def _named_bus(pins: Sequence[Port], bus: str, definition: Mapping[str, str]) -> Element:
+    """A bus interface whose pins have its name and then a signal of the bus."""
     interface = Element(_tag("busInterface"))
-    _texts(interface, {"name": stream})
-    _add(interface, "busType", **STREAM)
+    _texts(interface, {"name": bus})
+    _add(interface, "busType", **definition)
     kind = _add(_add(interface, "abstractionTypes"), "abstractionType")
-    _add(kind, "abstractionRef", **ABSTRACTION)
+    _add(kind, "abstractionRef", **{**definition, "name": f"{definition['name']}_rtl"})
     maps = _add(kind, "portMaps")
-    for pin in config.pins:
+    for pin in pins:
         before, _, signal = pin.name.rpartition("_")
-        if before == stream:
+        if before == bus:
             one = _add(maps, "portMap")
             _texts(_add(one, "logicalPort"), {"name": signal.upper()})
             _texts(_add(one, "physicalPort"), {"name": pin.name})
-    _add(interface, "slave" if stream.startswith("s_") else "master")
+    _add(interface, "slave" if bus.startswith("s_") else "master")
     return interface
 
 

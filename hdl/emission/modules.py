@@ -97,7 +97,10 @@ def convert_all(components: Mapping[str, wiring.Component]) -> dict[str, str]:
             ports[top][name] = list(part.signature.members)
             if getattr(part, "whole", False):
                 kept.add(name)
-    enables = any({"i_valid", "s_axis_tvalid"} & {*component.signature.members} for component in components.values())
+    enables = any(
+        {"i_valid", "s_axis_tvalid"} & {*component.signature.members} and getattr(component, "HAS_ENABLES", True)
+        for component in components.values()
+    )
     modules = _print("\n".join(rtl), f"{YOSYS_SCRIPT}; {ENABLES}" if enables else YOSYS_SCRIPT)
     return {
         top: "\n".join(

@@ -24,8 +24,9 @@ def file_list(files: Sequence[str], folder: Path | None = None) -> str:
     return "".join(f"{path}\n" for path in paths)
 
 
-def core(about: About, title: str, files: Sequence[str], bench: str | None) -> str:
-    """The core file of FuseSoC: ``files`` for synthesis, and optionally a self-checking ``bench``.
+def core(about: About, title: str, files: Sequence[str], bench: str | None, top: str) -> str:
+    """The core file of FuseSoC: ``files`` for synthesis with the module ``top``, and optionally a self-checking
+    ``bench``.
 
     The targets are ``default`` (for designs that depend on the core), ``lint`` (Verilator), ``synth`` (Yosys) and, with
     a bench, ``sim`` (Icarus). The last part of the version is the configuration as a number, so that two configurations
@@ -48,7 +49,7 @@ filesets:
     text += f"""targets:
   default: &default
     filesets: [rtl]
-    toplevel: {name}
+    toplevel: {top}
   lint:
     <<: *default
     flow: lint

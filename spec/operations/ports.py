@@ -39,6 +39,7 @@ class Role(Rule):
     LAST = "last", "the data of its direction end a block, or a packet"
     KEEP = "keep", "which bytes of the data of its direction are there"
     USER = "user", "goes with the data of its direction"
+    BUS = "bus", "reads and writes registers"
 
     @property
     def is_data(self) -> bool:
@@ -46,8 +47,8 @@ class Role(Rule):
         return self not in CONTROL
 
 
-CONTROL = (Role.CLOCK, Role.RESET, Role.VALID, Role.READY, Role.FIRST, Role.LAST, Role.KEEP, Role.USER)
-"""The clock, the handshake, and what marks data."""
+CONTROL = (Role.CLOCK, Role.RESET, Role.VALID, Role.READY, Role.FIRST, Role.LAST, Role.KEEP, Role.USER, Role.BUS)
+"""The clock, the handshake, marks of data, and the bus of registers."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,9 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from xml.etree import ElementTree
 
 import pytest
@@ -23,14 +25,23 @@ NAME = "narrow_axis"
 
 
 def drive(
-    config: ConverterConfig, text: str, folder: Path, simulator: str, packets: int, resets: int = 5
+    config: ConverterConfig,
+    text: str,
+    folder: Path,
+    simulator: str,
+    packets: int,
+    resets: int = 5,
+    *,
+    top: str = NAME,
+    bench: str = "axis_packets",
+    more: Mapping[str, bool] = MappingProxyType({}),
 ) -> dict[str, bool]:
-    """Whether each test of the bench passes."""
+    """Whether each test of a bench in this folder passes."""
     (folder / f"{NAME}.v").write_text(text)
-    job = {**config.to_dict(), "packets": packets, "resets": resets, "seed": 1}
+    job = {**config.to_dict(), "packets": packets, "resets": resets, "seed": 1, **more}
     (folder / "job.json").write_text(json.dumps(job))
-    asked = {"simulator": simulator, "source": f"{NAME}.v", "top": NAME, "results": "results.xml", "seed": 1}
-    asked |= {"waves": False, "bench": "tests.sim.cocotb.axis_packets"}
+    asked = {"simulator": simulator, "source": f"{NAME}.v", "top": top, "results": "results.xml", "seed": 1}
+    asked |= {"waves": False, "bench": f"tests.sim.cocotb.{bench}"}
     environment = environment_for(simulator)
     if simulator == "verilator":
         take_library(cocotb_library(environment), folder, environment)

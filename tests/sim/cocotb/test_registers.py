@@ -1,0 +1,60 @@
+"""Encoders behind registers: AXI4-Lite and the streams under the bus models of cocotbext-axi."""
+
+import re
+
+import pytest
+
+from mxcast.hdl import ConverterConfig, converter_config, verilog
+from mxcast.hdl.emission.emit import controlled
+
+from .test_axis import NAME, drive
+from .test_regression import needs_icarus
+
+PLAIN = converter_config("e2m1", lanes=4, interface="axis", target="xcu", block_size=16)
+MODES = converter_config(
+    "e4m3,e5m2,int8", lanes=4, interface="axis", block_size=8, rounding="sr", random_bits=5, registered_after="input"
+)
+ALL = {"registers": True, "packets": True, "full_rate": True, "counters_stop": True}
+
+
+def driven(config: ConverterConfig, text: str, folder, simulator: str, packets: int) -> dict[str, bool]:
+    deposits = simulator == "icarus"  # Verilator keeps no internal signals
+    whole = f"{verilog(config, NAME)}\n{text}"
+    top = f"{NAME}_axil"
+    return drive(
+        config, whole, folder, simulator, packets, top=top, bench="axil_registers", more={"deposits": deposits}
+    )
+
+
+@pytest.mark.parametrize(
+    "simulator", [pytest.param("verilator", marks=pytest.mark.slow), pytest.param("icarus", marks=needs_icarus)]
+)
+def test_modes_seed_and_counters(simulator, tmp_path):
+    found = driven(MODES, controlled(MODES, NAME), tmp_path, simulator, 40)
+    assert found == ALL
+
+
+@needs_icarus
+def test_counters_of_one_mode(tmp_path):
+    assert driven(PLAIN, controlled(PLAIN, NAME), tmp_path, "icarus", 40) == ALL
+
+
+BUGS = {
+    "a new mode does not wait": (r"assign waits = [^;]*;", "assign waits = 1'h0;"),
+    "a seed restarts inside a packet": (r"assign restart = [^;]*;", "assign restart = restarts;"),
+    "random bits step without a beat": (r"= takes \? (step\d_2) : state\d;", r"= \1;"),
+    "beats without bytes begin a packet": (r"assign takes = [^;]*;", "assign takes = s_axis_tvalid & s_axis_tready;"),
+    "a counter wraps": (r"zeros_added\[32\] \? 32'd4294967295 : ", ""),
+    "a counter is not cleared": (r"(zeros_added\[32\][^\n]*\n  assign \w+ = )clear_pulse \? 32'd0 : ", r"\1"),
+    "byte strobes are not used": (r"write_strobes\[0\] \? (write_data\[\d+\]) : seed_setting\[\d+\]", r"\1"),
+    "a mode that is missing is accepted": (r"assign mode_accepted = [^;]*;", "assign mode_accepted = writes_mode;"),
+}
+
+
+@needs_icarus  # which compiles sooner
+@pytest.mark.parametrize("bug", BUGS)
+def test_planted_bugs_are_found(bug, tmp_path):
+    pattern, replacement = BUGS[bug]
+    text, count = re.subn(pattern, replacement, controlled(MODES, NAME))
+    assert count, f"{pattern} does not occur"
+    assert driven(MODES, text, tmp_path, "icarus", 20) != ALL
