@@ -8,7 +8,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
-from mxcast.hdl import config_of, configuration, describe, tile_config, verilog
+from mxcast.hdl import config_of, configuration, converter_config, describe, tile_config, verilog
 from mxcast.hdl.config.command import command_line
 from mxcast.hdl.tile.store import CodeStore, ColumnStore, Exchange
 from mxcast.synth import constrained
@@ -131,3 +131,24 @@ def test_two_stores_and_an_exchange_turn_a_square(side):
     simulator.add_testbench(turn)
     simulator.run()
     assert found == [bytes(column) for square in squares[:-2] for column in square.T.tolist()]
+
+
+def modules(text: str) -> dict[str, str]:
+    """The modules of a Verilog file by the end of their names, with the same name for the top module."""
+    top = re.search(r"^module (\w+)\(", text, re.M)[1]
+    found = re.findall(r"^module (\w+)\(.*?^endmodule$", text, re.M | re.S)
+    bodies = re.findall(r"^module \w+(\(.*?^endmodule)$", text, re.M | re.S)
+    return {name.removeprefix(f"{top}_"): body.replace(f" {top}_", " top_") for name, body in zip(found, bodies)}
+
+
+@pytest.mark.parametrize("columns", ["transposed", "in_place"])
+@pytest.mark.parametrize("fields", [{"target": "xcu"}, {"specials": "te", "registered_after": "input,output"}])
+def test_a_column_is_an_encoder_with_one_lane(columns, fields):
+    """Which `prove` proves: its modules are the same text. So are the quantizer and the scale of a row."""
+    tile = modules(verilog(tile_config("e4m3", columns=columns, **fields), "square"))
+    one = {**fields, "amax": "compare"}
+    narrow = modules(verilog(converter_config("e4m3", lanes=1, **one), "narrow"))
+    assert tile["column_codes"] == narrow["beat_codes"]
+    assert tile["number_key"] == narrow["amax_tree"]
+    for same in ("key_accumulator", "element_quantizer", "scale_unit"):
+        assert tile[same] == narrow[same]
