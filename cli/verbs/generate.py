@@ -41,6 +41,12 @@ def emit(
         bool,
         typer.Option("--registers", help="Put an encoder with AXI4-Stream behind registers: modes, seed, counters."),
     ] = False,
+    block_design: Annotated[
+        bool,
+        typer.Option(
+            "--block-design", help="Also write NAME_bd.v, whose attributes name its AXI interfaces to Vivado."
+        ),
+    ] = False,
     fusesoc_generator: Annotated[
         Path | None,
         typer.Option(
@@ -104,6 +110,7 @@ def emit(
                 bench=bench(chosen, top),
                 ipxact=ipxact,
                 registers=registers,
+                block_design=block_design,
                 added=more,
                 force=force,
             )

@@ -34,6 +34,7 @@ from ..registers.rdl import rdl
 from ..registers.table import encoder_with_axis
 from ..registers.top import ControlledConverter
 from ..tile.encoder import TileEncoder
+from .block_design import block_design
 from .modules import convert
 from .package import About
 from .swizzle import SwizzleOffset, SwizzlePlace
@@ -43,6 +44,9 @@ GENERATOR = "0.1.0"
 
 CONTROLLED = "_axil"
 """End of the name of the module around a converter that adds registers."""
+
+BLOCK_DESIGN = "_bd"
+"""End of the name of the module for block designs of Vivado."""
 
 COMPONENTS: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
     ConverterConfig: BlockConverter,
@@ -279,14 +283,31 @@ def registers_file(config: HardwareConfig, name: str) -> str:
     return rdl(encoder_with_axis(config), name + CONTROLLED, f"Made by mxcast {GENERATOR}.")
 
 
-def modules(config: HardwareConfig, name: str, registers: bool = False) -> dict[str, tuple[str, str]]:
+def for_block_design(config: HardwareConfig, name: str, registers: bool) -> str:
+    """The Verilog file of a module for block designs of Vivado. Raises ValueError without AXI4-Stream."""
+    inner = name + CONTROLLED * registers
+    lines = [
+        f"{name}{BLOCK_DESIGN}: {inner} with attributes that name its interfaces to Vivado",
+        "SPDX-License-Identifier: Apache-2.0",
+        "",
+        f"Made by mxcast {GENERATOR}.",
+    ]
+    return f"{_commented(lines)}\n{block_design(config, name + BLOCK_DESIGN, inner, registers)}"
+
+
+def modules(
+    config: HardwareConfig, name: str, registers: bool = False, for_vivado: bool = False
+) -> dict[str, tuple[str, str]]:
     """Name and text of each Verilog file of a configuration, by kind. ``verilog`` is the converter.
     ``random_source`` is a module for the random bits of stochastic rounding. ``scale_offset`` and ``scale_place`` are
-    modules that find scales in the tiles of a layout. With ``registers``, ``controlled`` is the module `controlled`.
+    modules that find scales in the tiles of a layout. With ``registers``, ``controlled`` is the module of `controlled`,
+    and with ``for_vivado``, ``block_design`` is the module of `for_block_design`.
     """
     found = {"verilog": (f"{name}.v", verilog(config, name))}
     if registers:
         found["controlled"] = (f"{name}{CONTROLLED}.v", controlled(config, name))
+    if for_vivado:
+        found["block_design"] = (f"{name}{BLOCK_DESIGN}.v", for_block_design(config, name, registers))
     if any(port.role is Role.RANDOM for port in config.ports):
         found["random_source"] = (f"{name}_random_source.v", random_source(config, name))
     if config.layout is not None and config.layout.order is ScaleOrder.TILES_128X4:

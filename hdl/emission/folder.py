@@ -28,6 +28,7 @@ def emit(
     bench: str | None = None,
     ipxact: bool = False,
     registers: bool = False,
+    block_design: bool = False,
     added: Mapping[str, tuple[str, str]] = {},
     force: bool = False,
 ) -> dict[str, Path]:
@@ -39,7 +40,8 @@ def emit(
     ``<vendor>_constraints`` are a project for its tool, a ``part`` and a clock period. With ``ipxact`` there is also
     ``ipxact``, the description ``component.xml`` of IEEE 1685-2014. With ``registers`` an encoder with AXI4-Stream gets
     ``controlled``, the module ``<name>_axil`` with registers around it, and their SystemRDL file ``rdl``; then core and
-    description are about this module. ``added`` are further files: a path in
+    description are about this module. With ``block_design`` there is also ``block_design``, the module ``<name>_bd``
+    with attributes for block designs of Vivado. ``added`` are further files: a path in
     ``<out>/<name>/`` and a text for each kind.
 
     Raises ValueError if the folder holds a design of another configuration, or if a file has been edited. ``force``
@@ -50,7 +52,7 @@ def emit(
     about = describe(config, name)
     name = about["name"]
     folder = Path(out) / name
-    written = modules(config, name, registers)
+    written = modules(config, name, registers, block_design)
     top = name + CONTROLLED * registers
     files, test = [file for file, _ in written.values()], f"{name}_tb.v"
     in_verilog, in_systemverilog = templates(about).values()
