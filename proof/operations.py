@@ -36,7 +36,7 @@ def provable(config: HardwareConfig) -> Provable[Any, Any]:
         raise ValueError(
             f"{config.formats} with lanes is not proved yet: verify and test compare its Verilog with the model"
         )
-    if isinstance(config, ConverterConfig) and config.microarchitecture.interface is not Interface.STREAM:
+    if isinstance(config, ConverterConfig) and config.has_axis:
         raise ValueError(
             f"{config.formats} with interface={config.microarchitecture.interface} is not proved yet: verify and test "
             "compare its Verilog with the model"

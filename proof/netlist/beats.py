@@ -110,9 +110,15 @@ class Beats:
         return top
 
     @property
+    def has_halves(self) -> bool:
+        """Does the store hold two blocks?"""
+        return self.config.is_elastic
+
+    @property
     def control_registers(self) -> tuple[str, ...]:
         """The wires of the registers that decide which beat enters the store and which one leaves it."""
-        return ("has_block", "write_beat", "read_beat", *(f"valid_{place}_q" for place in self.places))
+        whole = ("key_waits", "can_write") if self.has_halves else ("has_block",)
+        return (*whole, "write_beat", "read_beat", *(f"valid_{place}_q" for place in self.places))
 
     def check_known(self) -> None:
         """Raise `StructureError` unless an edge with ``rst`` gives each register of the control a value, and it then

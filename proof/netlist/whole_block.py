@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any
 
 from ...hdl import ConverterConfig
+from ...hdl.config.architecture import Interface
 from .beats import CODES, KEYS, Beats
 from .design import Design
 from .structure import StructureError
@@ -26,7 +27,7 @@ SPLIT = ["flatten", "opt_clean", "simplemap", "techmap", "opt_clean"]
 
 def at_once(config: ConverterConfig) -> ConverterConfig:
     """The configuration of the whole block at once, without registers."""
-    micro = dataclasses.replace(config.microarchitecture, lanes=0, registered_after=())
+    micro = dataclasses.replace(config.microarchitecture, lanes=0, interface=Interface.STREAM, registered_after=())
     return dataclasses.replace(config, microarchitecture=micro)
 
 

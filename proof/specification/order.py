@@ -57,7 +57,7 @@ class Order:
     @property
     def bound(self) -> int:
         """Edges after which a whole block has left, if the receiver does not wait."""
-        return self.beats.front + self.beats.config.beats + self.beats.back
+        return (1 + self.beats.has_halves) * (self.beats.front + self.beats.config.beats) + self.beats.back
 
     @cached_property
     def relation(self) -> str:
@@ -66,12 +66,15 @@ class Order:
         control, count = beats.control(), beats.config.beats
         nets = {name: net["bits"] for name, net in control["netnames"].items()}
         valid = [f"valid_{place}_q" for place in beats.places]
-        words = [f"block_store.words[{place}]" for place in range(count)]
+        halves = 1 + beats.has_halves
+        words = [f"block_store.words[{place}]" for place in range(count * halves)]
         for name in (*beats.control_registers, *words):
             if name not in nets:
                 raise StructureError(f"{design.top} has no register {name}")
+        waiting = {"can_write": ["can_write"], "running_key": ["key_accumulator.largest_q"]} if beats.has_halves else {}
         for name, members in {
-            "has_block": ["has_block"],
+            **waiting,
+            "has_block": beats.control_registers[:1],
             "write_beat": ["write_beat"],
             "read_beat": ["read_beat"],
             "front": valid[: beats.front],
@@ -123,13 +126,14 @@ class Order:
     def _wrapper(self, ports: dict[str, dict]) -> str:
         """The module that connects the design and the statements."""
         beats, count = self.beats, self.beats.config.beats
-        place = (count - 1).bit_length()
+        place, halves = (count - 1).bit_length(), 1 + beats.has_halves
         widths, has_modes = self.widths(ports), f"{CODES}_mode" in ports
         parameters = widths | {
             "FRONT": beats.front,
             "BACK": beats.back,
             "BEATS": count,
             "PLACE": place,
+            "SLOTS": halves,
             "HAS_MODES": int(has_modes),
         }
         key, word, mode = widths["KEY"], widths["WORD"], widths["MODE"]
@@ -138,11 +142,13 @@ class Order:
             **{f"written_{name}": widths[name.upper()] for name in ("key", "word", "mode")},
             **{f"read_{name}": widths[name.upper()] for name in ("key", "word", "mode")},
             **dict.fromkeys(("has_block", "front_enable", "back_enable", "read_first", "read_last"), 1),
-            "write_beat": place,
-            "read_beat": place,
+            "can_write": 1,
+            "running_key": key,
+            "write_beat": place + halves - 1,
+            "read_beat": place + halves - 1,
             "front_valid": beats.front + 1,
             "back_valid": beats.back,
-            "words": word * count,
+            "words": word * count * halves,
         }
         outputs = {"o_key": key, "o_word": word, "o_mode": mode, "o_first": 1, "o_last": 1}
         outputs |= {"assumed": 1, "wrong": len(WRONG), "related": RELATIONS}
@@ -162,6 +168,8 @@ class Order:
             f"{CODES}_is_first": "read_first",
             f"{CODES}_is_last": "read_last",
             "seen_has_block": "has_block",
+            "seen_can_write": "can_write",
+            "seen_running_key": "running_key",
             "seen_write_beat": "write_beat",
             "seen_read_beat": "read_beat",
             "seen_front": f"front_valid[{beats.front}:1]",
@@ -248,18 +256,9 @@ class Order:
             f"(assert (not {self._all('wrong', 's', 0)}))\n",
             is_of_order=True,
         )
-        yield question(
-            "order-valid",
-            "o_valid is the same for all values of inputs in the same cycle: it does not wait for o_ready",
-            ("one", "other"),
-            self.steps("r", "s"),
-            self._state("t"),
-            f"(assert (|{TOP}_t| r t))\n",
-            constant("one", 0, self.wire("o_valid", "s")),
-            constant("other", 0, self.wire("o_valid", "t")),
-            "(assert (distinct one other))\n",
-            is_of_order=True,
-        )
+        yield self._depends_on_registers("order-valid", "o_valid", "it does not wait for o_ready")
+        if self.beats.has_halves:
+            yield self._depends_on_registers("order-ready", "i_ready", "no path leads from o_ready to it")
         states = self._edges()
         whole = [f"(and {self.wire('o_valid', state)} {self.wire('o_last', state)})" for state in states[1:]]
         yield question(
@@ -270,6 +269,20 @@ class Order:
             constant("rst", 0, self.wire("rst", states[0])),
             f"(assert (or {' '.join(whole)}))\n",
             expected="sat",
+        )
+
+    def _depends_on_registers(self, name: str, port: str, meaning: str) -> Question:
+        return question(
+            name,
+            f"{port} is the same for all values of inputs in the same cycle: {meaning}",
+            ("one", "other"),
+            self.steps("r", "s"),
+            self._state("t"),
+            f"(assert (|{TOP}_t| r t))\n",
+            constant("one", 0, self.wire(port, "s")),
+            constant("other", 0, self.wire(port, "t")),
+            "(assert (distinct one other))\n",
+            is_of_order=True,
         )
 
     def _edges(self) -> list[str]:

@@ -11,6 +11,7 @@ module mxcast_order #(
   parameter BACK = 1,    // registers behind it, at least one
   parameter BEATS = 4,   // beats of a block, a power of two
   parameter PLACE = 2,   // bits of the number of a beat in its block
+  parameter SLOTS = 1,   // blocks in the store. With two of them, i_ready depends on registers only
   parameter KEY = 8,
   parameter WORD = 168,  // bits of the stored numbers of a beat, with its random bits
   parameter MODE = 1,      // bits of a mode; without modes one bit, which is 0
@@ -27,17 +28,20 @@ module mxcast_order #(
   input read_first, read_last,
   output [KEY-1:0] written_key, output [WORD-1:0] written_word, output [MODE-1:0] written_mode,
   // its registers
-  input has_block, input [PLACE-1:0] write_beat, read_beat,
+  input has_block,                            // a whole block is stored; with two slots, its key waits
+  input can_write,                            // with two slots, the store has room for a beat
+  input [KEY-1:0] running_key,                // with two slots, of the block that is written; read_key is of a whole one
+  input [PLACE+SLOTS-2:0] write_beat, read_beat,
   input [FRONT:0] front_valid,                // bit 0 is i_valid, and the last one is at the store
   input [BACK-1:0] back_valid,                // the last one is o_valid
-  input [WORD*BEATS-1:0] words,
+  input [WORD*BEATS*SLOTS-1:0] words,
   // what leaves
   output [KEY-1:0] o_key, output [WORD-1:0] o_word, output [MODE-1:0] o_mode, output o_first, o_last,
   output assumed,
   output [8:0] wrong,
   output [9:0] related
 );
-  localparam BOUND = FRONT + BEATS + BACK;    // clock edges in which a whole block leaves, at most
+  localparam BOUND = SLOTS * (FRONT + BEATS) + BACK;  // clock edges in which a whole block leaves, at most
   localparam [COUNT-1:0] ALL = BEATS;
   integer i;
 
@@ -86,6 +90,8 @@ module mxcast_order #(
   reg [WORD-1:0] its_word;                    // the stored numbers of its chosen beat
   reg [PLACE-1:0] its_beat;
   reg [COUNT-1:0] moving;                     // edges since all of it is inside at which nobody waits for the receiver
+  reg [PLACE:0] calm;                         // edges since somebody waited for the receiver, up to those of a block
+  reg fresh;                                  // a reset was at the last edge
   wire begins = enters && mark && !watched && in_beat == 0;
   wire goes_on = enters && watched && entered != ALL;
   wire is_whole = watched && entered == ALL;
@@ -108,6 +114,8 @@ module mxcast_order #(
     if (leaves) ahead <= ahead - 1'b1;
     if (is_at_output && at_output == ALL - 1 && leaves) watched <= 0;
     moving <= is_whole ? moving + !is_waiting : 0;
+    calm <= is_waiting ? 0 : calm + (calm != BEATS);
+    fresh <= rst;
     if (begins) begin
       watched <= 1; ahead <= inside - leaves; entered <= 1; largest <= key; its_mode <= mode; its_beat <= chosen;
       moving <= 0;
@@ -118,7 +126,7 @@ module mxcast_order #(
       if (key > largest) largest <= key;
       if (its_beat == entered) its_word <= word;
     end
-    if (rst) begin inside <= 0; in_beat <= 0; out_beat <= 0; watched <= 0; end
+    if (rst) begin inside <= 0; in_beat <= 0; out_beat <= 0; watched <= 0; calm <= 0; end
   end
 
   // --- what must not happen
@@ -127,7 +135,7 @@ module mxcast_order #(
     is_whole && !rst && moving >= BOUND,                                       // 8
     waited && !rst && !(o_valid && o_key == w_key && o_word == w_word && o_mode == w_mode && o_first == w_first
       && o_last == w_last),                                                    // 7
-    !rst && (o_ready || !o_valid) && !i_ready,                                 // 6
+    !rst && (SLOTS == 1 ? o_ready || !o_valid : calm == BEATS) && !i_ready,    // 6
     is_result && inside != 0 && o_last != (out_beat == BEATS - 1),             // 5
     is_result && inside != 0 && o_first != (out_beat == 0),                    // 4
     is_result && is_at_output && o_mode != its_mode,                           // 3
@@ -142,18 +150,27 @@ module mxcast_order #(
   reg backs, fronts, is_some;
   reg [KEY-1:0] seen;                         // the largest key of the watched block that is written or in front
   reg covers;                                 // the beat that was written last is of the watched block, and not read
-  wire [COUNT-1:0] to_read = ALL - read_beat; // unread beats of the block that is read
-  wire [COUNT-1:0] chosen_place = behind + (has_block ? (its_beat >= read_beat ? its_beat - read_beat
-    : to_read + its_beat) : its_beat);
-  wire chosen_stored = has_block ? its_beat >= read_beat || its_beat < write_beat : its_beat < write_beat;
+  wire [PLACE-1:0] write_place = write_beat, read_place = read_beat;
+  wire [COUNT-1:0] its_place = ahead - behind;         // of the first watched beat: 0 is read next
+  wire [COUNT-1:0] chosen_place = its_place + its_beat;
+  wire chosen_stored = chosen_place < stored;
+  wire [PLACE+SLOTS-2:0] chosen_address = read_beat + chosen_place;
+  wire is_stored = its_place < stored && its_place + ALL <= stored;  // all of it, and no beat is read
+  wire covers_running = its_place < stored && !is_stored;            // some of it, and the others come
+  // with two slots, reading goes on until the end of a block
+  wire is_read = has_block || read_place != 0;
+  wire is_same = (write_beat >> PLACE) == (read_beat >> PLACE);
+  wire is_full = stored > BEATS;
+  wire has_room = is_same ? !is_read : !(has_block && write_place == BEATS - 1);
   reg [WORD-1:0] chosen_word;
   always @* begin
     behind = 0; before = 0;
     for (i = 0; i < BACK; i = i + 1) behind = behind + back_valid[i];
     for (i = 1; i <= FRONT; i = i + 1) before = before + front_valid[i];
-    stored = has_block ? to_read + write_beat : write_beat;
+    if (SLOTS == 1) stored = has_block ? ALL - read_place + write_place : write_place;
+    else stored = (write_beat - read_beat) & (2 * BEATS - 1);
     chosen_word = 0;
-    for (i = 0; i < BEATS; i = i + 1) if (its_beat == i) chosen_word = words[WORD*i +: WORD];
+    for (i = 0; i < BEATS * SLOTS; i = i + 1) if (chosen_address == i) chosen_word = words[WORD*i +: WORD];
     last_place = ahead + ALL - 1'b1;
     rank = 0;
     // behind the store, each beat has what it leaves with
@@ -171,8 +188,8 @@ module mxcast_order #(
     if (last_place >= behind && last_place < behind + stored) rank = BACK + last_place - behind + 1'b1;
     // the key of the accumulator is of all beats of the block that is written; those in front are not in it
     place = behind + stored - 1'b1;
-    covers = watched && stored != 0 && place - ahead < ALL;
-    seen = read_key; is_some = covers; fronts = 1;
+    covers = watched && (SLOTS == 1 ? stored != 0 && place - ahead < ALL : covers_running);
+    seen = SLOTS == 1 ? read_key : running_key; is_some = covers; fronts = 1;
     place = behind + stored;
     for (i = FRONT; i >= 1; i = i - 1) if (front_valid[i]) begin
       if (watched && place - ahead < ALL) begin
@@ -181,7 +198,8 @@ module mxcast_order #(
         if (!is_some || f_key[KEY*i +: KEY] > seen) seen = f_key[KEY*i +: KEY];
         is_some = 1;
       end
-      if (place == last_place) rank = BACK + BEATS + FRONT - i + 1;
+      // with two slots it moves, or a beat leaves the store
+      if (place == last_place) rank = BACK + (SLOTS == 1 ? BEATS : last_place - behind + 1) + FRONT - i + 1;
       place = place + 1'b1;
     end
   end
@@ -195,21 +213,24 @@ module mxcast_order #(
     // 7: behind the store, each beat has the place, the key, the mode and the numbers with which it has to leave
     backs,
     // 6: a block that is read in part has left its key and its mode with the beats that were read
-    !(watched && has_block && read_beat != 0 && behind - ahead < ALL)
+    !(watched && read_place != 0 && behind - ahead < ALL)
       || (b_key[KEY-1:0] == largest && b_mode[MODE-1:0] == its_mode),
     // 5: the store has the chosen beat at its place
-    !(watched && chosen_stored && chosen_place - ahead < ALL) || chosen_word == its_word,
-    // 4: in front of the store, beats have their mode and their numbers; the mode that was written last is kept
-    fronts && (!covers || read_mode == its_mode) && (HAS_MODES || !watched || its_mode == 0),
-    // 3: the largest key is in the accumulator or still in front of it
-    !is_some || seen == largest,
+    !(watched && chosen_stored) || chosen_word == its_word,
+    // 4: in front of the store, beats have their mode and their numbers; the mode of a whole block waits with it
+    fronts && (!(watched && is_stored) || read_mode == its_mode) && (HAS_MODES || !watched || its_mode == 0),
+    // 3: the largest key is in the accumulator or still in front of it; with two slots, the key of a whole block waits
+    (!is_some || seen == largest) && (SLOTS == 1 || !(watched && is_stored) || read_key == largest),
     // 2: the watched block begins at the beginning of a block, and what entered later is behind it
     !watched || (entered != 0 && entered <= ALL && (out_beat + ahead) % BEATS == 0 && last_place <= inside + ALL
       && (entered == ALL ? left_over >= ALL && left_over < inside + ALL
         : left_over == entered && ahead <= inside && in_beat == entered && in_mode == its_mode)),
     // 1: the numbers of beats follow from what is inside
-    read_beat == (out_beat + behind) % BEATS && in_beat == (write_beat + before) % BEATS,
+    read_place == (out_beat + behind) % BEATS && in_beat == (write_place + before) % BEATS,
     // 0: all that is inside is in front of the store, in it or behind it, and the next block does not overtake the reader
-    inside == behind + stored + before && (has_block ? write_beat <= read_beat : read_beat == 0)
+    inside == behind + stored + before && (SLOTS == 1 ? (has_block ? write_beat <= read_beat : read_beat == 0)
+      : has_block == (read_place == 0 ? stored >= BEATS : stored == 2 * BEATS - read_place)
+        && (read_place == 0 || (stored >= BEATS - read_place && stored <= 2 * BEATS - read_place))
+        && (fresh ? !can_write && calm == 0 && inside == 0 : can_write == has_room) && (!is_full || calm <= read_place))
   };
 endmodule
