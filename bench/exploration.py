@@ -128,7 +128,7 @@ def main(arguments: list[str] | None = None) -> None:
             except Late:
                 options.render = True
         found = exploration(sweep, cached=True, proved=recorded)
-        if found.rows:
+        if len(found.rows) >= max(1, len(rows(name))):  # the cache may have less
             write_whole(KEPT / f"{name}.json", written(found))
         print(f"{name}: {len(found.rows)} points on record, {found.missing} are not", flush=True)
     signal.alarm(0)

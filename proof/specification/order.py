@@ -68,10 +68,10 @@ class Order:
         valid = [f"valid_{place}_q" for place in beats.places]
         halves = 1 + beats.has_halves
         words = [f"block_store.words[{place}]" for place in range(count * halves)]
-        for name in (*beats.control_registers, *words):
+        waiting = {"can_write": ["can_write"], "running_key": ["key_accumulator.largest_q"]} if beats.has_halves else {}
+        for name in (*beats.control_registers, *waiting.get("running_key", ()), *words):
             if name not in nets:
                 raise StructureError(f"{design.top} has no register {name}")
-        waiting = {"can_write": ["can_write"], "running_key": ["key_accumulator.largest_q"]} if beats.has_halves else {}
         for name, members in {
             **waiting,
             "has_block": beats.control_registers[:1],
@@ -256,9 +256,9 @@ class Order:
             f"(assert (not {self._all('wrong', 's', 0)}))\n",
             is_of_order=True,
         )
-        yield self._depends_on_registers("order-valid", "o_valid", "it does not wait for o_ready")
+        yield self.depends_on_registers("order-valid", "o_valid", "it does not wait for o_ready")
         if self.beats.has_halves:
-            yield self._depends_on_registers("order-ready", "i_ready", "no path leads from o_ready to it")
+            yield self.depends_on_registers("order-ready", "i_ready", "no path leads from o_ready to it")
         states = self._edges()
         whole = [f"(and {self.wire('o_valid', state)} {self.wire('o_last', state)})" for state in states[1:]]
         yield question(
@@ -271,7 +271,8 @@ class Order:
             expected="sat",
         )
 
-    def _depends_on_registers(self, name: str, port: str, meaning: str) -> Question:
+    def depends_on_registers(self, name: str, port: str, meaning: str) -> Question:
+        """The question whether a port depends on registers only."""
         return question(
             name,
             f"{port} is the same for all values of inputs in the same cycle: {meaning}",

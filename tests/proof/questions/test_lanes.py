@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import converter_config, default_name, emitted
+from mxcast.hdl import ConverterConfig, converter_config, default_name, emitted
 from mxcast.proof import Proof, prove
+from mxcast.proof.netlist.design import Design
+from mxcast.proof.questions.lanes import order_of
+from mxcast.proof.solve.solver import solve
 from mxcast.proof.specification.order import WRONG
 
 SMALL = converter_config("e4m3", lanes=2, block_size=8)
+SKID = converter_config("e4m3", lanes=2, block_size=8, interface="skid")
 """A converter with as many beats as one of 8 lanes, which takes a seventh of the time. Faults are planted in it."""
 
 
@@ -59,13 +63,13 @@ def verilog(tmp_path_factory: pytest.TempPathFactory) -> str:
     return emitted(SMALL, tmp_path_factory.mktemp("lanes"), default_name(SMALL)).read_text()
 
 
-def proof_of(verilog: str, edits: list[tuple[str, str]], folder: Path) -> Proof:
+def proof_of(verilog: str, edits: list[tuple[str, str]], folder: Path, config: ConverterConfig = SMALL) -> Proof:
     for old, new in edits:
         assert verilog.count(old) == 1, old
         verilog = verilog.replace(old, new)
-    file = folder / f"{default_name(SMALL)}.v"
+    file = folder / f"{default_name(config)}.v"
     file.write_text(verilog)
-    return prove(SMALL, rtl=file, out=folder)
+    return prove(config, rtl=file, out=folder)
 
 
 @pytest.mark.parametrize(("edits", "wrong"), ORDER.values(), ids=ORDER)
@@ -82,6 +86,40 @@ def test_a_fault_in_the_order_has_a_trace(
         assert WRONG[wrong] in proof.trace.words[-1]
     waves = proof.trace.file.read_text()
     assert waves.count("1~") == len(proof.trace.words) - 1
+
+
+READY_FOLLOWS = [
+    ("  reg i_ready;", "  wire i_ready; reg room; assign i_ready = room & o_ready;"),
+    ("i_ready <= ", "room <= "),
+]
+SKID_ORDER = {
+    "a beat is overwritten early": ([("can_write_stopped = _18_ ? _21_ : _24_", "can_write_stopped = 1'h1")], None),
+    "a key is replaced before it is used": ([("_24_ = ~ _23_", "_24_ = 1'h1")], 2),
+    "a block is read before it is whole": ([("whole = key_waits | _27_", "whole = 1'h1")], None),
+    "a key lacks the last beat": ([("amax <= largest", "amax <= largest_q")], 2),
+    "no beat is taken in time": ([("_28_ = back_enable ? can_write_moved", "_28_ = back_enable ? 1'h0")], 6),
+    "ready waits for the receiver": (READY_FOLLOWS, 6),
+    "a reset leaves a key": ([("_31_ = rst ? 1'h0", "_31_ = 1'h0 ? 1'h0")], None),
+}
+"""The same for ``interface=skid``, with two halves of the store."""
+
+
+@pytest.mark.parametrize(("edits", "wrong"), SKID_ORDER.values(), ids=SKID_ORDER)
+def test_a_fault_between_two_halves_has_a_trace(
+    edits: list[tuple[str, str]], wrong: int | None, tmp_path: Path
+) -> None:
+    verilog = emitted(SKID, tmp_path / "right", default_name(SKID)).read_text()
+    proof = proof_of(verilog, edits, tmp_path, SKID)
+    assert proof.status == "FAIL", proof.remark
+    assert proof.trace is not None
+    assert wrong is None or WRONG[wrong] in proof.trace.words[-1]
+
+
+def test_a_path_from_ready_to_ready_is_found(verilog: str, tmp_path: Path) -> None:
+    """With the interface stream, i_ready follows o_ready: the question whether it does is answered so."""
+    order = order_of(SMALL, Design(verilog, default_name(SMALL), tmp_path))
+    question = order.depends_on_registers("order-ready", "i_ready", "")
+    assert solve(question.text, question.names, solver="bitwuzla", timeout=60).result == "sat"
 
 
 BITS = {
@@ -108,6 +146,8 @@ EVERY += [
     ("e4m3,e5m2", 16, {"scale_rule": "floor,ceil", "registered_after": "level2,scale,output"}),
     ("e2m1", 8, {"source": "fp16", "rounding": "sr", "random_bits": 4}),
     ("e4m3", 8, {"input_subnormals": "flush", "element_subnormals": "flush"}),
+    *(("e4m3", lanes, {"interface": "skid"}) for lanes in (1, 2, 4, 8, 16)),
+    ("e4m3,e5m2", 4, {"interface": "skid", "scale_rule": "floor,ceil", "registered_after": "input,key,scale,output"}),
 ]
 
 
