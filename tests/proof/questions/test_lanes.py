@@ -13,6 +13,8 @@ from mxcast.proof.questions.lanes import order_of
 from mxcast.proof.solve.solver import solve
 from mxcast.proof.specification.order import WRONG
 
+from ...configurations import ELEMENTS
+
 SMALL = converter_config("e4m3", lanes=2, block_size=8)
 SKID = converter_config("e4m3", lanes=2, block_size=8, interface="skid")
 """A converter with as many beats as one of 8 lanes, which takes a seventh of the time. Faults are planted in it."""
@@ -139,9 +141,7 @@ def test_a_fault_in_the_bits_has_a_block(edits: list[tuple[str, str]], verilog: 
     assert "expected" in proof.counterexample.report or "from this block on" in proof.counterexample.report
 
 
-EVERY = [
-    (format, lanes, {}) for format in ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8") for lanes in (1, 2, 4, 8, 16)
-]
+EVERY = [(format, lanes, {}) for format in ELEMENTS for lanes in (1, 2, 4, 8, 16)]
 EVERY += [
     ("e4m3,e5m2", 16, {"scale_rule": "floor,ceil", "registered_after": "level2,scale,output"}),
     ("e2m1", 8, {"source": "fp16", "rounding": "sr", "random_bits": 4}),

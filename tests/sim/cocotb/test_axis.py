@@ -15,6 +15,7 @@ from mxcast.hdl import ConverterConfig, converter_config, verilog
 from mxcast.sim.cocotb.regression import PROCESS, environment_for
 from mxcast.sim.run.verilator.runtime import cocotb_library, take_library
 
+from ...configurations import ELEMENTS
 from .test_regression import needs_icarus
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -71,7 +72,7 @@ def test_packets_of_other_widths(config, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("element", ["e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "int8"])
+@pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=needs_icarus)])
 def test_many_packets(element, simulator, tmp_path):
     config = converter_config(element, lanes=8, interface="axis", target="xcu")

@@ -9,6 +9,7 @@ from mxcast.sim import test as regress
 from mxcast.sim import verify
 from mxcast.sim.run.verilator.verilated import driver_of
 
+from ...configurations import ELEMENTS
 from ..cocotb.test_regression import needs_icarus
 
 NAME = "narrow"
@@ -26,7 +27,7 @@ CONFIGS = [
 ]
 MORE = [
     (element, {"lanes": lanes, "target": target, "input_subnormals": subnormals, **rules})
-    for element in ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "int8")
+    for element in ELEMENTS
     for lanes, target, subnormals, rules in (
         (1, "xcu", "exact", {"scale_rule": "rceil"}),
         (2, "ecp5", "flush", {"specials": "drop", "registered_after": "key,output"}),
