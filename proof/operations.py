@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ..hdl import ConverterConfig, HardwareConfig
-from ..hdl.config.architecture import Interface
 from .questions.elementwise import ProvableCast, ProvableDecode
 from .questions.encode import ProvableEncode
 from .questions.lanes import ProvableLanes
