@@ -48,7 +48,7 @@ bench: $(READY)
 	$(BIN)/python bench/speed.py --only quantize --print
 	$(BIN)/python bench/speed.py --only verilated --print
 
-$(READY): pyproject.toml models/native/kernels.c models/native/blocks.h
+$(READY): pyproject.toml $(wildcard models/native/*.[ch])
 	@$(PYTHON) -c 'import sys; sys.exit("mxcast: Python >= 3.11 is needed, not %d.%d" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "mxcast: this Python has no venv: apt-get install python3-venv"; exit 1; }
 	@command -v $${CXX:-g++} >/dev/null || { echo "mxcast: a C++ compiler is needed: apt-get install g++"; exit 1; }

@@ -36,7 +36,7 @@ class BlockLayout:
                     f"the length of axis {place} must be a multiple of the block size {size}, not {length}, "
                     "unless it is padded with zeros"
                 )
-        self.lines = tuple(np.delete(shape, axis).tolist())
+        self.lines = axis_last(shape, axis)[:-1]
         """The shape without the axis."""
         self.groups = prod(self.lines) // self.rows
         """Lines, or groups of lines under the same scales."""
@@ -51,24 +51,27 @@ class BlockLayout:
 
     def of_lines(self, values: np.ndarray) -> np.ndarray:
         """The value (n,) of each block's line, from values (..., 1, ...)."""
-        return np.repeat(np.moveaxis(values, self.axis, -1).reshape(-1), self.blocks_in_line)
+        return np.repeat(axis_to_end(values, self.axis).reshape(-1), self.blocks_in_line)
 
     def scales_of_blocks(self, scales: np.ndarray) -> np.ndarray:
         """The scale (n,) of each block: the inverse of `scales`."""
-        lines = np.moveaxis(scales, self.axis, -1)
+        lines = axis_to_end(scales, self.axis)
         return lines.reshape(-1, self.rows, self.blocks_in_line)[:, 0].reshape(-1)
 
     def codes(self, codes: np.ndarray) -> np.ndarray:
         """Codes (n, elements of a block) along the axis, with complete blocks."""
-        return np.moveaxis(self._lines(codes, self.columns), -1, self.axis)
+        return end_to_axis(self._lines(codes, self.columns), self.axis)
 
     def scales(self, scales: np.ndarray) -> np.ndarray:
         """Scales (n,) along the axis."""
-        return np.moveaxis(self._lines(np.repeat(scales[:, None], self.rows, axis=1), 1), -1, self.axis)
+        rows = scales if self.rows == 1 else np.repeat(scales[:, None], self.rows, axis=1)
+        return end_to_axis(self._lines(rows, 1), self.axis)
 
     def _lines(self, parts: np.ndarray, width: int) -> np.ndarray:
         """Blocks (n, rows * width), joined to lines in which neighbouring blocks follow each other."""
-        tiles = parts.reshape(self.groups, self.blocks_in_line, self.rows, width).swapaxes(1, 2)
+        tiles = parts
+        if self.rows > 1:
+            tiles = parts.reshape(self.groups, self.blocks_in_line, self.rows, width).swapaxes(1, 2)
         return tiles.reshape(*self.lines, self.blocks_in_line * width)
 
 
@@ -79,9 +82,19 @@ def axis_last(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return *rest, count
 
 
+def axis_to_end(x: np.ndarray, axis: int) -> np.ndarray:
+    """`np.moveaxis` to the last place, which is ten times faster if the axis is there."""
+    return x if axis in (-1, x.ndim - 1) else np.moveaxis(x, axis, -1)
+
+
+def end_to_axis(x: np.ndarray, axis: int) -> np.ndarray:
+    """The inverse of `axis_to_end`."""
+    return x if axis in (-1, x.ndim - 1) else np.moveaxis(x, -1, axis)
+
+
 def as_blocks(x: np.ndarray, axis: int, size: int) -> np.ndarray:
     """Blocks (n, size) along an axis. Zeros complete the last block of each row."""
-    x = np.moveaxis(x, axis, -1)
+    x = axis_to_end(x, axis)
     if x.shape[-1] % size:
         x = np.concatenate([x, np.zeros((*x.shape[:-1], -x.shape[-1] % size), x.dtype)], axis=-1)
     return np.ascontiguousarray(x).reshape(-1, size)
@@ -89,4 +102,4 @@ def as_blocks(x: np.ndarray, axis: int, size: int) -> np.ndarray:
 
 def shortened(x: np.ndarray, axis: int, length: int | None) -> np.ndarray:
     """An array without the elements from ``length`` on along an axis; unchanged if ``length`` is None."""
-    return np.moveaxis(np.moveaxis(x, axis, -1)[..., :length], -1, axis)
+    return end_to_axis(axis_to_end(x, axis)[..., :length], axis)

@@ -51,17 +51,19 @@ def in_order(work: Callable[[Part], Result], parts: Iterable[Part], jobs: int) -
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def in_chunks(work: Callable[[slice], None], count: int, rows: int, jobs: int) -> None:
+def in_chunks(work: Callable[[slice], None], count: int, rows: int, jobs: int, *, at_once: int = 1) -> None:
     """Call ``work`` for all of ``count`` rows, in slices of ``rows`` that ``jobs`` threads share equally.
 
+    A call takes up to ``at_once`` slices of a thread together.
     Raises RuntimeError if a thread flushes subnormal numbers to zero or does not round to nearest.
     """
     share = -(-count // (rows * checked_jobs(jobs))) * rows or rows
 
     def of_thread(start: int) -> None:
         require_float_mode()
-        for first in range(start, min(start + share, count), rows):
-            work(slice(first, min(first + rows, count)))
+        end = min(start + share, count)
+        for first in range(start, end, rows * at_once):
+            work(slice(first, min(first + rows * at_once, end)))
 
     for _ in in_order(of_thread, range(0, count, share), jobs):
         pass

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 
 from ...spec import BF16, FP16, FP32, FP64, FloatFormat, NumberFormat, Rule
 from ...spec.catalogue import excerpt
+from ..native import kernels
 from .dlpack import from_dlpack
 
 FORMATS: dict[np.dtype, FloatFormat] = {
@@ -60,24 +61,34 @@ def require_whole(name: str, value: object) -> None:
         raise TypeError(f"{name} must be a whole number, not {excerpt(value)}")
 
 
-def require_float_mode() -> None:
-    """Raise RuntimeError if this thread flushes subnormal numbers to zero or does not round to nearest, as some
-    libraries set the processor.
+FLOAT_MODES = {1: "flushes subnormal numbers to zero", 2: "does not round to nearest"}
+"""How a thread changes results."""
+
+
+def float_mode() -> int:
+    """The key of `FLOAT_MODES` that describes this thread, or 0.
 
     The check compares patterns, because a comparison of numbers may also flush subnormals. The sums lie half a step
     and 3/4 of a step above 1: upward rounding raises the first one, and the other directions lower the second one.
     """
     smallest = np.array([1], np.uint32).view(np.float32)
     sums = np.float32(1) + np.array([2, 3], np.float32) * np.float32(2.0**-25)
-    found = None
     if (smallest * np.float32(2)).view(np.uint32)[0] != 2:
-        found = "flushes subnormal numbers to zero"
-    elif sums.view(np.uint32).tolist() != [0x3F800000, 0x3F800001]:
-        found = "does not round to nearest"
+        return 1
+    return 0 if sums.view(np.uint32).tolist() == [0x3F800000, 0x3F800001] else 2
+
+
+def require_float_mode() -> None:
+    """Raise RuntimeError if this thread flushes subnormal numbers to zero or does not round to nearest, as some
+    libraries set the processor.
+
+    The compiled module checks as `float_mode` does.
+    """
+    found = (float_mode if kernels is None else kernels.float_mode)()
     if found:
         raise RuntimeError(
-            f"this thread {found} (a library has changed the processor's floating-point mode), so exact results are "
-            "impossible"
+            f"this thread {FLOAT_MODES[found]} (a library has changed the processor's floating-point mode), so exact "
+            "results are impossible"
         )
 
 

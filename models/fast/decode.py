@@ -28,12 +28,12 @@ from ...spec.catalogue import constructed, excerpt
 from ...spec.formats.block import TILE
 from ...spec.profiles.resolve import under
 from ..arrays.block_codes import BlockCodes, check_codes
-from ..arrays.block_layout import as_blocks, axis_last
+from ..arrays.block_layout import as_blocks, axis_last, axis_to_end, end_to_axis
 from ..arrays.codes import code_values, numbers_of
 from ..arrays.parallel import in_chunks
 from ..arrays.source import DTYPES, Random, random_bits, require_float_mode
+from ..native import AT_ONCE, kernels
 from ..native import decode as native
-from ..native import kernels
 from .nan import NANS
 from .nvfp4_decode import dequantize_nvfp4
 
@@ -131,13 +131,13 @@ def decoded(q: BlockCodes, rules: Decode, decode: Callable[..., None], *, random
 
 def _flat(q: BlockCodes) -> np.ndarray:
     """The scale codes in the order of the blocks."""
-    return np.ascontiguousarray(np.moveaxis(q.scales, q.axis, -1)).reshape(-1)
+    return np.ascontiguousarray(axis_to_end(q.scales, q.axis)).reshape(-1)
 
 
 def _in_shape(blocks: np.ndarray, q: BlockCodes) -> np.ndarray:
     """Blocks (n, size) in the shape of the array, without the elements that completed the last ones."""
     rows = blocks.reshape(axis_last(q.codes.shape, q.axis))
-    return np.moveaxis(rows[..., : q.length], -1, q.axis)
+    return end_to_axis(rows if q.length is None else rows[..., : q.length], q.axis)
 
 
 def _check_block(block: BlockFormat) -> None:
@@ -182,7 +182,8 @@ def decode_blocks(
     def work(part: slice) -> None:
         decode(scales[part], codes[part], y[part], None if random is None else random[part])
 
-    in_chunks(work, len(codes), max(CHUNK // rules.block_size, 1), jobs)
+    at_once = AT_ONCE if kernels is not None and _is_product(rules) else 1
+    in_chunks(work, len(codes), max(CHUNK // rules.block_size, 1), jobs, at_once=at_once)
 
 
 @lru_cache(maxsize=16)

@@ -43,7 +43,7 @@ from ..arrays.source import (
     rounded_to,
     widen,
 )
-from ..native import made_by_module
+from ..native import AT_ONCE, made_by_module
 from ..native.encode import encode_blocks, rules_of
 from .element import encode
 from .scale import block_amax, broadcast, scale_bytes, scale_reciprocals
@@ -177,13 +177,14 @@ def quantize_blocks(
         if rules is None:
             _quantize_part(numbers, numerics, scales[part], codes[part], bits)
             return
-        rows = encode_blocks(numbers, rules, scales[part], codes[part], bits)
-        if rows.size:  # rare: blocks with NaN or Inf
+        special = encode_blocks(numbers, rules, scales[part], codes[part], bits)
+        for start in range(0, special.size, CHUNK // numerics.block_size):  # rare: blocks with NaN or Inf
+            rows = special[start : start + CHUNK // numerics.block_size]
             found = np.empty(len(rows), scales.dtype), np.empty((len(rows), numerics.block_size), codes.dtype)
             _quantize_part(numbers[rows], numerics, *found, None if bits is None else bits[rows])
             scales[part][rows], codes[part][rows] = found
 
-    in_chunks(work, len(blocks), CHUNK // numerics.block_size, jobs)
+    in_chunks(work, len(blocks), CHUNK // numerics.block_size, jobs, at_once=1 if rules is None else AT_ONCE)
 
 
 def _quantize_part(

@@ -38,3 +38,7 @@ kernels, instruction_set = _loaded()
 def made_by_module(is_compiled: bool) -> str:
     """``made_by`` of a result: the instruction set if the module computes it, otherwise ``numpy``."""
     return instruction_set if is_compiled and instruction_set else "numpy"
+
+
+AT_ONCE = 64
+"""Chunks in a call of the compiled module, which has no scratch buffers."""

@@ -1,10 +1,17 @@
-/* Kernels of kernels.c for one instruction set. kernels.c includes this file once for each, with NAME and ISA defined.
+/* Kernels of kernels.c for one instruction set. kernels.c includes this file once for each, with NAME and ISA defined,
+and on x86-64 with LANES, the numbers of a vector.
 
 The arithmetic is that of models/fast, on whole blocks instead of whole chunks. The sum of y and the power of two whose
 last place is one step of the element format holds y in steps, rounded to nearest, ties to even. Other roundings
 correct that sum by its error, which is exact. */
 
-/* Patterns of one block as binary32, with subnormals flushed if the rules say so. */
+#ifdef LANES
+#include "lanes.h"
+
+#include "usual.h"
+#endif
+
+/* Patterns of blocks as binary32, with subnormals flushed if the rules say so. */
 static ISA inline void NAME(widen)(const void *numbers, size_t at, int size, const struct encoding *e, uint32_t *u)
 {
     if (e->source == SOURCE_FP32)
@@ -106,78 +113,120 @@ static ISA void NAME(any)(const uint32_t *u, float factor, const struct encoding
 #undef CASE
 }
 
-/* The numbers of a block as binary32 patterns: in place if they are, otherwise in ``u``. */
-static ISA inline const uint32_t *NAME(patterns)(const void *numbers, size_t at, const struct encoding *e, uint32_t *u)
+/* The numbers of blocks as binary32 patterns: in place if they are, otherwise in ``u``. */
+static ISA inline const uint32_t *NAME(patterns)(const void *numbers, size_t at, size_t elements,
+                                                 const struct encoding *e, uint32_t *u)
 {
     if (e->source == SOURCE_FP32 && !e->flush_input)
         return (const uint32_t *)numbers + at;
-    NAME(widen)(numbers, at, e->block_size, e, u);
+    NAME(widen)(numbers, at, (int)elements, e, u);
     return u;
+}
+
+/* Largest magnitudes of blocks of binary32 patterns. */
+static ISA void NAME(group_maxima)(const uint32_t *u, int size, size_t blocks, uint32_t *maxima)
+{
+    size_t done = 0;
+#ifdef LANES
+    if (size == 32)
+        done = NAME(usual_maxima)(u, blocks, 32, maxima);
+    else if (size == 16)
+        done = NAME(usual_maxima)(u, blocks, 16, maxima);
+#endif
+    for (; done < blocks; done++)
+        maxima[done] = (uint32_t)NAME(amax)(u + done * (size_t)size, size);
+}
+
+/* Codes of blocks of binary32 patterns. */
+static ISA void NAME(group_codes)(const uint32_t *u, const float *factors, const struct encoding *e, size_t blocks,
+                                  const uint16_t *random, uint8_t *codes)
+{
+    const int size = e->block_size;
+    size_t done = 0;
+#ifdef LANES
+    done = NAME(usual_codes)(u, factors, e, blocks, codes);
+#else
+    const int is_usual = e->zero == ZERO_SIGNED && !e->flush_element && e->rounding == ROUND_RNE && !e->divides;
+    for (; size == 32 && is_usual && done < blocks; done++)
+        if (e->is_fixed)
+            NAME(elements)(u + done * 32, factors[done], e, NULL, codes + done * 32, 32, ROUND_RNE, 1, 1, 0);
+        else
+            NAME(elements)(u + done * 32, factors[done], e, NULL, codes + done * 32, 32, ROUND_RNE, 0, 1, 0);
+#endif
+    for (; done < blocks; done++) {
+        const size_t at = done * (size_t)size;
+        if (e->divides)
+            NAME(elements)(u + at, factors[done], e, NULL, codes + at, size, ROUND_RNE, 0, 0, 1);
+        else
+            NAME(any)(u + at, factors[done], e, random ? random + at : NULL, codes + at, size);
+    }
+}
+
+/* Blocks whose numbers stay in the first-level cache between two passes. */
+static inline size_t NAME(group)(const struct encoding *e)
+{
+    return e->block_size < GROUP ? GROUP / (size_t)e->block_size : 1;
 }
 
 static ISA void NAME(maxima)(const void *numbers, const struct encoding *e, size_t blocks, uint32_t *maxima)
 {
-    const int size = e->block_size;
-    uint32_t u[MOST_ELEMENTS];
-    for (size_t block = 0; block < blocks; block++) {
-        const uint32_t *x = NAME(patterns)(numbers, block * (size_t)size, e, u);
-        const int32_t most = size == 32 ? NAME(amax)(x, 32) : size == 16 ? NAME(amax)(x, 16) : NAME(amax)(x, size);
-        maxima[block] = (uint32_t)most;
+    uint32_t u[GROUP];
+    const size_t size = (size_t)e->block_size, group = NAME(group)(e);
+    for (size_t first = 0; first < blocks; first += group) {
+        const size_t count = blocks - first < group ? blocks - first : group;
+        const uint32_t *x = NAME(patterns)(numbers, first * size, count * size, e, u);
+        NAME(group_maxima)(x, e->block_size, count, maxima + first);
     }
 }
 
 static ISA void NAME(encode_under)(const void *numbers, const float *factors, const struct encoding *e, size_t blocks,
                                    const uint16_t *random, uint8_t *codes)
 {
-    const int size = e->block_size, is_usual = e->zero == ZERO_SIGNED && !e->flush_element && e->rounding == ROUND_RNE;
-    uint32_t u[MOST_ELEMENTS];
-    for (size_t block = 0; block < blocks; block++) {
-        const size_t at = block * (size_t)size;
-        const uint32_t *x = NAME(patterns)(numbers, at, e, u);
-        const float factor = factors[block];
-        uint8_t *to = codes + at;
-        if (e->divides)
-            NAME(elements)(x, factor, e, NULL, to, size, ROUND_RNE, 0, 0, 1);
-        else if (is_usual && size == 32 && e->is_fixed)
-            NAME(elements)(x, factor, e, NULL, to, 32, ROUND_RNE, 1, 1, 0);
-        else if (is_usual && size == 32)
-            NAME(elements)(x, factor, e, NULL, to, 32, ROUND_RNE, 0, 1, 0);
-        else if (is_usual && size == 16 && !e->is_fixed)
-            NAME(elements)(x, factor, e, NULL, to, 16, ROUND_RNE, 0, 1, 0);
-        else
-            NAME(any)(x, factor, e, random ? random + at : NULL, to, size);
+    uint32_t u[GROUP];
+    const size_t size = (size_t)e->block_size, group = NAME(group)(e);
+    for (size_t first = 0; first < blocks; first += group) {
+        const size_t count = blocks - first < group ? blocks - first : group, at = first * size;
+        const uint32_t *x = NAME(patterns)(numbers, at, count * size, e, u);
+        NAME(group_codes)(x, factors + first, e, count, random ? random + at : NULL, codes + at);
     }
 }
 
 static ISA void NAME(encode)(const void *numbers, const struct encoding *e, size_t blocks, const uint16_t *random,
                              uint8_t *scales, uint8_t *codes, uint8_t *special)
 {
-    enum { GROUP = 64 }; /* blocks that stay in the first-level cache between the two passes */
-    const size_t elements = (size_t)e->block_size, width = e->source == SOURCE_FP32 ? 4 : 2;
-    uint32_t maxima[GROUP];
+    uint32_t u[GROUP], maxima[GROUP], steps[256];
     float factors[GROUP];
-    for (size_t first = 0; first < blocks; first += GROUP) {
-        const size_t count = blocks - first < GROUP ? blocks - first : GROUP, at = first * elements;
-        const void *x = (const char *)numbers + at * width;
-        NAME(maxima)(x, e, count, maxima);
+    const size_t size = (size_t)e->block_size, group = NAME(group)(e);
+    for (int i = 0; i < 256; i++)
+        steps[i] = (uint32_t)e->scales[i] << 23 | e->limits[i];
+    for (size_t first = 0; first < blocks; first += group) {
+        const size_t count = blocks - first < group ? blocks - first : group, at = first * size;
+        const uint32_t *x = NAME(patterns)(numbers, at, count * size, e, u);
+        NAME(group_maxima)(x, e->block_size, count, maxima);
         for (size_t i = 0; i < count; i++) {
-            const uint32_t exponent = maxima[i] >> 23;
-            const uint32_t scale = (uint32_t)e->scales[exponent] + ((maxima[i] & 0x7FFFFF) > e->limits[exponent]);
+            const uint32_t exponent = maxima[i] >> 23, step = steps[exponent];
+            const uint32_t scale = (step >> 23) + ((maxima[i] & 0x7FFFFF) > (step & 0x7FFFFF));
             special[first + i] = exponent == 255;
             scales[first + i] = (uint8_t)scale;
             factors[i] = number_of(scale < 254 ? (254 - scale) << 23 : 0x00400000);
         }
-        NAME(encode_under)(x, factors, e, count, random ? random + at : NULL, codes + at);
+        NAME(group_codes)(x, factors, e, count, random ? random + at : NULL, codes + at);
     }
 }
 
 /* Value of each code times the factor of its block. */
-static ISA void NAME(decode)(const uint8_t *scales, const uint8_t *codes, const float *values, const float *factors,
-                             size_t blocks, int size, float *y)
+static ISA void NAME(decode)(const uint8_t *scales, const uint8_t *codes, const struct decoding *d, size_t blocks,
+                             float *y)
 {
-    for (size_t block = 0; block < blocks; block++, codes += size, y += size) {
+    const float *values = d->values, *factors = d->factors;
+    const size_t size = (size_t)d->block_size;
+    size_t block = 0;
+#ifdef LANES
+    block = NAME(usual_decode)(scales, codes, d, blocks, y);
+#endif
+    for (codes += block * size, y += block * size; block < blocks; block++, codes += size, y += size) {
         const float factor = factors[scales[block]];
-        for (int i = 0; i < size; i++)
+        for (size_t i = 0; i < size; i++)
             y[i] = values[codes[i]] * factor;
     }
 }

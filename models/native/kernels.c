@@ -15,7 +15,8 @@ set. */
 enum { SOURCE_FP32, SOURCE_BF16, SOURCE_FP16 };
 enum { ROUND_RNE, ROUND_EVEN_CODE, ROUND_RNA, ROUND_RNZ, ROUND_RTZ, ROUND_SR };
 enum { ZERO_SIGNED, ZERO_POSITIVE, ZERO_TAKEN_POSITIVE, ZERO_TAKEN_NEGATIVE, ZERO_OF_PRODUCT };
-enum { MOST_ELEMENTS = 1024 };
+enum { MOST_ELEMENTS = 1024, GROUP = 2048 };
+enum { TABLE, FLOATING, FIXED };
 
 /* The rules of an encoder as numbers. */
 struct encoding {
@@ -29,6 +30,14 @@ struct encoding {
     float random_range;
     const uint8_t *scales;  /* the scale byte of each exponent field of the maximum, */
     const uint32_t *limits; /* and the fraction above which it is one more */
+};
+
+/* A decoder: two tables, and the format in numbers if ``kind`` is not TABLE. */
+struct decoding {
+    int kind, block_size, man_bits, sign_shift; /* from the sign of a code to the one of binary32 */
+    uint32_t lowest_field;         /* exponent field, in place, of the smallest normal number, or of one step */
+    uint32_t mask, first_special;  /* magnitude codes from the second on are Inf or NaN */
+    const float *values, *factors; /* of each code and of each scale byte */
 };
 
 static inline uint32_t bits_of(float x)
@@ -52,21 +61,30 @@ static inline float number_of(uint32_t u)
 
 #define SUFFIX baseline
 #define ISA
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define LANES 4
+#endif
 #include "blocks.h"
 #undef SUFFIX
 #undef ISA
+#undef LANES
 
 #if defined(__x86_64__)
 #define SUFFIX avx2
 #define ISA __attribute__((target("avx2")))
+#define LANES 8
 #include "blocks.h"
 #undef SUFFIX
 #undef ISA
+#undef LANES
 #define SUFFIX avx512
 #define ISA __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+#define LANES 16
 #include "blocks.h"
 #undef SUFFIX
 #undef ISA
+#undef LANES
 #endif
 
 /* The kernels of one instruction set. */
@@ -75,7 +93,7 @@ struct kernels {
     void (*encode)(const void *, const struct encoding *, size_t, const uint16_t *, uint8_t *, uint8_t *, uint8_t *);
     void (*maxima)(const void *, const struct encoding *, size_t, uint32_t *);
     void (*encode_under)(const void *, const float *, const struct encoding *, size_t, const uint16_t *, uint8_t *);
-    void (*decode)(const uint8_t *, const uint8_t *, const float *, const float *, size_t, int, float *);
+    void (*decode)(const uint8_t *, const uint8_t *, const struct decoding *, size_t, float *);
 };
 
 static const struct kernels ALL[] = {
@@ -118,6 +136,18 @@ static PyObject *choose(PyObject *module, PyObject *arguments)
             return PyUnicode_FromString(chosen->name);
         }
     return PyErr_Format(PyExc_ValueError, "this processor does not have the instruction set %s", name);
+}
+
+PyDoc_STRVAR(float_mode_doc, "float_mode()\n--\n\n0, or how this thread changes results: 1 if it flushes subnormal "
+                             "numbers to zero, 2 if it does not round to nearest.");
+
+static PyObject *float_mode(PyObject *module, PyObject *nothing)
+{
+    volatile float smallest = number_of(1), one = 1, step = 0x1p-23f;
+    (void)module, (void)nothing;
+    const float doubled = smallest * 2, half = one + step / 2, most = one + step * 0.75f;
+    const int rounds = half == one && most == one + step;
+    return PyLong_FromLong(bits_of(doubled) != 2 ? 1 : rounds ? 0 : 2);
 }
 
 static int fits(const Py_buffer *buffer, Py_ssize_t bytes, const char *name)
@@ -227,21 +257,31 @@ static PyObject *encode_under(PyObject *module, PyObject *arguments)
     return result;
 }
 
-PyDoc_STRVAR(decode_doc, "decode(values, factors, scales, codes, y)\n--\n\nDecode whole blocks: the value of each code "
-                         "times the factor of its block's scale byte, as float32.");
+PyDoc_STRVAR(decode_doc, "decode(format, values, factors, scales, codes, y)\n--\n\nDecode whole blocks: the value of "
+                         "each code times the factor of its block's scale byte, as float32.");
+
+/* The format from a tuple with the fields of struct decoding, for the converter "O&" of PyArg_ParseTuple. */
+static int format_of(PyObject *tuple, void *format)
+{
+    struct decoding *d = format;
+    return PyArg_ParseTuple(tuple, "iiiiIII", &d->kind, &d->block_size, &d->man_bits, &d->sign_shift, &d->lowest_field,
+                            &d->mask, &d->first_special);
+}
 
 static PyObject *decode(PyObject *module, PyObject *arguments)
 {
+    struct decoding d;
     Py_buffer values, factors, scales, codes, y;
     PyObject *result = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "y*y*y*y*w*", &values, &factors, &scales, &codes, &y))
+    if (!PyArg_ParseTuple(arguments, "O&y*y*y*y*w*", format_of, &d, &values, &factors, &scales, &codes, &y))
         return NULL;
-    const Py_ssize_t blocks = scales.len, size = blocks ? codes.len / blocks : 0;
-    if (fits(&values, 1024, "values") && fits(&factors, 1024, "factors") && fits(&codes, blocks * size, "codes") &&
-        fits(&y, blocks * size * 4, "y")) {
+    const Py_ssize_t blocks = scales.len, elements = blocks * d.block_size;
+    if (fits(&values, 1024, "values") && fits(&factors, 1024, "factors") && fits(&codes, elements, "codes") &&
+        fits(&y, elements * 4, "y")) {
+        d.values = values.buf, d.factors = factors.buf;
         Py_BEGIN_ALLOW_THREADS
-        chosen->decode(scales.buf, codes.buf, values.buf, factors.buf, (size_t)blocks, (int)size, y.buf);
+        chosen->decode(scales.buf, codes.buf, &d, (size_t)blocks, y.buf);
         Py_END_ALLOW_THREADS
         result = Py_NewRef(Py_None);
     }
@@ -250,6 +290,7 @@ static PyObject *decode(PyObject *module, PyObject *arguments)
 }
 
 static PyMethodDef METHODS[] = {{"choose", choose, METH_VARARGS, choose_doc},
+                                {"float_mode", float_mode, METH_NOARGS, float_mode_doc},
                                 {"encode", encode, METH_VARARGS, encode_doc},
                                 {"maxima", maxima, METH_VARARGS, maxima_doc},
                                 {"encode_under", encode_under, METH_VARARGS, encode_under_doc},

@@ -12,14 +12,16 @@ import pytest
 
 from mxcast.models import dequantize, native, quantize, quantize_blocks
 from mxcast.models.fast import decode as fast_decode
+from mxcast.models.fast import encode as fast_encode
 from mxcast.models.fast.encode import _quantize_part
-from mxcast.models.native.encode import ROUNDINGS, SOURCES, encode_blocks, rules_of
+from mxcast.models.native.encode import ROUNDINGS, SOURCES, Rules, encode_blocks, rules_of
 from mxcast.spec import (
     ELEMENTS,
     FP16,
     FP32,
     Encode,
     EncodedZero,
+    FloatFormat,
     Rounding,
     ScaleRule,
     Specials,
@@ -102,6 +104,20 @@ def test_every_rule(element, instruction_set):
             _assert_same(rules, number)
 
 
+@pytest.mark.parametrize("field, wrong", [(9, 2), (10, 122 << 23), (14, 416.0)], ids=["fraction", "lowest", "limit"])
+def test_a_wrong_field_of_the_rules_is_found(field, wrong, instruction_set, monkeypatch):
+    """Planted bugs: other fraction bits, another smallest exponent field and another largest element."""
+
+    def planted(numerics: Encode, source: FloatFormat) -> Rules | None:
+        rules = rules_of(numerics, source)
+        assert rules is not None
+        return rules._replace(numbers=(*rules.numbers[:field], wrong, *rules.numbers[field + 1 :]))
+
+    monkeypatch.setattr(fast_encode, "rules_of", planted)
+    with pytest.raises(AssertionError):
+        _assert_same(numerics("e4m3"), 1)
+
+
 @pytest.mark.parametrize("scale_rule", ScaleRule)
 @pytest.mark.parametrize("element", ELEMENTS)
 def test_every_scale_rule(element, scale_rule, instruction_set):
@@ -127,7 +143,7 @@ def test_scale_byte_of_every_maximum_near_a_step(element, scale_rule):
     assert np.array_equal(scales, expected) and np.array_equal(codes, expected_codes)
 
 
-@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("element", [*ELEMENTS, *OTHER_ELEMENTS, "e3m4"])
 def test_every_scale_and_code_back(element, instruction_set):
     """All 256 scale bytes with all codes."""
     block = block_format(element)
@@ -146,6 +162,17 @@ def test_every_scale_and_code_back(element, instruction_set):
         expected = exact.astype(np.float32)
     expected[np.isnan(expected)] = np.nan
     assert np.array_equal(y.view(np.uint32), expected.view(np.uint32))
+
+
+@pytest.mark.parametrize("count", [1, 3, 5, 9, 31, 63, 67])
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_blocks_beyond_the_last_whole_vectors(element, count, instruction_set):
+    """Both ways. The blocks after the last whole vectors are computed one by one."""
+    rules = numerics(element)
+    whole = quantize(np.random.default_rng(5).standard_normal((128, 32), dtype=np.float32), rules)
+    part = quantize(np.random.default_rng(5).standard_normal((128, 32), dtype=np.float32)[:count], rules)
+    assert np.array_equal(part.codes, whole.codes[:count]) and np.array_equal(part.scales, whole.scales[:count])
+    assert np.array_equal(dequantize(part), dequantize(whole)[:count])
 
 
 def test_special_blocks_are_found(instruction_set):
