@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mxcast import quantize
 from mxcast.sim.check.families import FAMILIES
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +32,14 @@ def test_amaranth_design():
     done = subprocess.run([sys.executable, ROOT / "examples" / "amaranth_design.py"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "module top(" in done.stdout and "always @(posedge clk)" in done.stdout
+
+
+def test_amaranth_dma(monkeypatch, capsys):
+    """The simulated design has the codes and scales of the model, and other rules give other ones."""
+    dma = loaded(ROOT / "examples" / "amaranth_dma.py")
+    assert dma.main() == 0 and "24 blocks in 275 cycles" in capsys.readouterr().out
+    monkeypatch.setattr(dma, "quantize", lambda x, rules: quantize(x, "e4m3", "ocp"))
+    assert dma.main() == 1 and "DIFFER" in capsys.readouterr().out
 
 
 def test_sharded_nvfp4():
