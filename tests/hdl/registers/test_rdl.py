@@ -14,6 +14,8 @@ from mxcast.hdl.registers.counters import codes_of
 from mxcast.sim.run.tools import compiler
 from mxcast.spec.formats.names import element_format
 
+from ..emission.test_ipxact import NAMES, schema
+
 CONFIG = converter_config(
     "e4m3,e5m2,int8", lanes=4, interface="axis", block_size=8, rounding="sr", random_bits=5, registered_after="input"
 )
@@ -95,6 +97,16 @@ def test_memory_maps_agree(written):
 
     ours = fields(written["ipxact"])
     assert len(ours) == 13 and ours == fields(peakrdl(written, "ip-xact", "xml"))
+
+
+def test_the_description_is_valid_and_names_every_bus(written):
+    root = etree.parse(str(written["ipxact"])).getroot()
+    schema().assertValid(root)
+    names = [found.text for found in root.iterfind("i:busInterfaces/i:busInterface/i:name", NAMES)]
+    assert names == ["s_axis", "m_axis", "m_axis_scale", "s_axil"]
+    pins = [found.text for found in root.iterfind(".//i:physicalPort/i:name", NAMES)]
+    ports = [found.text for found in root.iterfind("i:model/i:ports/i:port/i:name", NAMES)]
+    assert pins == ports[2:] and ports[:2] == ["aclk", "aresetn"] and len(set(ports)) == len(ports)
 
 
 def test_what_is_refused(tmp_path):
