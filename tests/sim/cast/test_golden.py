@@ -101,7 +101,7 @@ def compared(design: Driver, family: list[Cast], patterns: np.ndarray) -> int:
     return len(family) * len(patterns)
 
 
-@pytest.mark.parametrize("source", share([*SCALARS, "bf16", "fp16"], 2))
+@pytest.mark.parametrize("source", share([*SCALARS, "bf16", "fp16"], 5))
 def test_all_patterns_of_every_profile(source, record_property):
     family = [*of_profiles(source), *of_other_rules(source, 30, seed=1)]
     simulation = CastSimulation(family[0])

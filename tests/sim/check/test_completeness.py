@@ -45,7 +45,7 @@ def equal(families, record_property, blocks: int, exact_blocks: int) -> int:
     return len(boards)
 
 
-@pytest.mark.parametrize("asked", share(product(SOURCES, ELEMENTS, (0, 5)), 8), ids="{0[0]}-{0[1]}-{0[2]}".format)
+@pytest.mark.parametrize("asked", share(product(SOURCES, ELEMENTS, (0, 5)), 13), ids="{0[0]}-{0[1]}-{0[2]}".format)
 def test_every_combination_of_rules(asked, record_property):
     """For a source, an element and a number of random bits."""
     (family,) = (f for f in share_of("rules") if (f[0].source.name, f[0].block.element.name, f[0].random_bits) == asked)
