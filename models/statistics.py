@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from .arrays.scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
 from .arrays.source import MAGNITUDE, as_numbers, widen
 from .fast.element import largest_value
 from .fast.scale import block_amax, broadcast, scale_reciprocals
+from .native import kernels
 
 VANISHING = np.float32(2.0**-40)
 """Lower bound for a block's largest magnitude in units of its scale, if the scale fits the block."""
@@ -132,16 +134,11 @@ def _chunk_statistics(
     Numbers are first divided by the scale of their block, which is exact, so that no sum of squares overflows or
     underflows. Blocks whose scale does not fit their numbers, such as those with NaN or Inf, are treated alone.
     """
-    size, length = numerics.block_size, bits.size
-    magnitudes = np.bitwise_and(bits, MAGNITUDE, out=buffers.magnitudes[:length])
-    amax = block_amax(magnitudes, size)
-    factors = scale_reciprocals(scales)
-    decoded = _decoded(codes, numerics.block.element, buffers.power[:length].view(np.float32))
-    scaled, error = broadcast(factors, size, buffers.factors[:length]), buffers.total[:length].view(np.float32)
+    size, factors = numerics.block_size, scale_reciprocals(scales)
+    measure = _by_module if kernels is not None and codes.dtype == np.uint8 else _by_numpy
+    found = measure(bits, factors, np.ascontiguousarray(codes), numerics, buffers)
+    amax, signal, noise = found.amax, found.signal, found.noise
     with np.errstate(over="ignore", invalid="ignore"):
-        np.multiply(bits.view(np.float32), scaled, out=scaled)
-        np.subtract(scaled, decoded, out=error)
-        signal, noise = (np.vecdot(x, x) for x in (scaled.reshape(-1, size), error.reshape(-1, size)))
         scaled_amax = amax.view(np.float32) * factors
     fits = ((scaled_amax > VANISHING) | (amax == 0)) & (amax < TOP) & np.isfinite(noise)
     special = np.flatnonzero(~fits)
@@ -150,21 +147,65 @@ def _chunk_statistics(
         others, amax[special] = _special_statistics(
             bits.reshape(-1, size)[special], scales[special], codes[special], widths[special], numerics
         )
-        signal[special] = noise[special] = 0
-        magnitudes.reshape(-1, size)[special] = 0
-        scaled.reshape(-1, size)[special] = 0
-    flags, nonzero = buffers.flags[:length], buffers.narrow.view(bool)[:length]
-    saturated = np.count_nonzero(np.greater(np.abs(scaled, out=scaled), np.float32(largest_value(numerics)), out=flags))
-    np.logical_and(np.equal(decoded, 0, out=flags), np.not_equal(magnitudes, 0, out=nonzero), out=flags)
+        for array in (signal, noise, found.saturated, found.flushed):
+            array[special] = 0
     weights = np.ldexp(1.0, 2 * (scales.astype(np.int32) - E8M0.bias))
     return others + Statistics(
-        saturated=int(saturated),
-        flushed=int(np.count_nonzero(flags)),
+        saturated=int(found.saturated.sum()),
+        flushed=int(found.flushed.sum()),
         signal=float(weights @ signal),
         noise=float(weights @ noise),
         amax_min=float(amax.view(np.float32).min()),
         amax_max=float(amax.view(np.float32).max()),
     )
+
+
+class Errors(NamedTuple):
+    """Errors of blocks in units of their scales, each (n,)."""
+
+    amax: np.ndarray
+    """Largest magnitudes, as FP32 patterns."""
+    signal: np.ndarray
+    noise: np.ndarray
+    """Sums of squares, float32."""
+    saturated: np.ndarray
+    flushed: np.ndarray
+    """Counts of elements."""
+
+
+def _by_module(
+    bits: np.ndarray, factors: np.ndarray, codes: np.ndarray, numerics: Encode, buffers: ScratchBuffers
+) -> Errors:
+    dtypes = np.uint32, np.float32, np.float32, np.int32, np.int32
+    found = Errors(*(np.empty(factors.shape, dtype) for dtype in dtypes))
+    values = _values(numerics.block.element)
+    kernels.errors(bits, codes, values, factors, float(largest_value(numerics)), *found)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _values(element: NumberFormat) -> np.ndarray:
+    """The value of each byte, (256,) float32. Bytes above the codes are not used."""
+    return np.resize(code_values(element), 256)
+
+
+def _by_numpy(
+    bits: np.ndarray, factors: np.ndarray, codes: np.ndarray, numerics: Encode, buffers: ScratchBuffers
+) -> Errors:
+    size, length = numerics.block_size, bits.size
+    magnitudes = np.bitwise_and(bits, MAGNITUDE, out=buffers.magnitudes[:length])
+    amax = block_amax(magnitudes, size)
+    decoded = _decoded(codes, numerics.block.element, buffers.power[:length].view(np.float32))
+    scaled, error = broadcast(factors, size, buffers.factors[:length]), buffers.total[:length].view(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.multiply(bits.view(np.float32), scaled, out=scaled)
+        np.subtract(scaled, decoded, out=error)
+        signal, noise = (np.vecdot(x, x) for x in (scaled.reshape(-1, size), error.reshape(-1, size)))
+    flags, nonzero = buffers.flags[:length], buffers.narrow.view(bool)[:length]
+    np.greater(np.abs(scaled, out=scaled), np.float32(largest_value(numerics)), out=flags)
+    saturated = np.count_nonzero(flags.reshape(-1, size), axis=1)
+    np.logical_and(np.equal(decoded, 0, out=flags), np.not_equal(magnitudes, 0, out=nonzero), out=flags)
+    return Errors(amax, signal, noise, saturated, np.count_nonzero(flags.reshape(-1, size), axis=1))
 
 
 def _decoded(codes: np.ndarray, element: NumberFormat, values: np.ndarray) -> np.ndarray:

@@ -39,7 +39,8 @@ def numbers_of(format: NumberFormat, codes: np.ndarray) -> np.ndarray:
 
 def require_range(name: str, array: object, bits: int, what: str) -> None:
     """Raise TypeError or ValueError unless an array contains unsigned integers of ``bits`` bits."""
-    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "ui":
+    is_masked = type(array) is not np.ndarray and isinstance(array, np.ma.MaskedArray)
+    if not isinstance(array, np.ndarray) or is_masked or array.dtype.kind not in "ui":
         kind = array.dtype if type(array) is np.ndarray else type(array).__name__
         raise TypeError(f"{name} must be a NumPy array of whole numbers, not {kind}")
     if not array.size or (array.dtype.kind == "u" and 8 * array.itemsize <= bits):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -27,6 +28,12 @@ def checked_jobs(jobs: int) -> int:
     if not 1 <= jobs <= MOST:
         raise ValueError(f"jobs must be 1 to {MOST}, not {excerpt(jobs)}")
     return jobs
+
+
+def processors() -> int:
+    """The number of processors that this process may use."""
+    usable = getattr(os, "sched_getaffinity", None)  # on Linux
+    return len(usable(0)) if usable else os.cpu_count() or 1
 
 
 def in_order(work: Callable[[Part], Result], parts: Iterable[Part], jobs: int) -> Iterator[Result]:

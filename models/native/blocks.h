@@ -230,3 +230,44 @@ static ISA void NAME(decode)(const uint8_t *scales, const uint8_t *codes, const 
             y[i] = values[codes[i]] * factor;
     }
 }
+
+/* Errors of blocks: sums of 16 lanes, so that they do not depend on the instruction set. */
+static ISA void NAME(errors)(const uint32_t *u, const uint8_t *codes, const float *values, const float *factors,
+                             float largest, size_t blocks, size_t size, const struct errors *found)
+{
+    for (size_t block = 0; block < blocks; block++, u += size, codes += size) {
+        const float factor = factors[block];
+        float signal[16] = {0}, noise[16] = {0};
+        int32_t most[16] = {0}, saturated[16] = {0}, flushed[16] = {0};
+        for (size_t first = 0; first < size; first += 16) {
+            float value[16] = {0}, x[16] = {0};
+            int32_t magnitude[16] = {0};
+            const size_t count = size - first < 16 ? size - first : 16;
+            if (count == 16) /* a constant number of steps */
+                for (int i = 0; i < 16; i++)
+                    value[i] = values[codes[first + i]], x[i] = number_of(u[first + i]) * factor,
+                    magnitude[i] = (int32_t)(u[first + i] & 0x7FFFFFFF);
+            else
+                for (size_t i = 0; i < count; i++)
+                    value[i] = values[codes[first + i]], x[i] = number_of(u[first + i]) * factor,
+                    magnitude[i] = (int32_t)(u[first + i] & 0x7FFFFFFF);
+            for (int i = 0; i < 16; i++) {
+                const float error = x[i] - value[i];
+                signal[i] += x[i] * x[i];
+                noise[i] += error * error;
+                most[i] = magnitude[i] > most[i] ? magnitude[i] : most[i];
+                saturated[i] += __builtin_fabsf(x[i]) > largest;
+                flushed[i] += (value[i] == 0) & (magnitude[i] != 0);
+            }
+        }
+        for (int width = 8; width; width /= 2)
+            for (int i = 0; i < width; i++) {
+                signal[i] += signal[i + width], noise[i] += noise[i + width];
+                most[i] = most[i + width] > most[i] ? most[i + width] : most[i];
+                saturated[i] += saturated[i + width], flushed[i] += flushed[i + width];
+            }
+        found->signal[block] = signal[0], found->noise[block] = noise[0];
+        found->maxima[block] = (uint32_t)most[0];
+        found->saturated[block] = saturated[0], found->flushed[block] = flushed[0];
+    }
+}

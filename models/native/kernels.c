@@ -40,6 +40,13 @@ struct decoding {
     const float *values, *factors; /* of each code and of each scale byte */
 };
 
+/* Arrays for the errors of each block, in units of its scale. */
+struct errors {
+    uint32_t *maxima; /* patterns of binary32 */
+    float *signal, *noise;
+    int32_t *saturated, *flushed;
+};
+
 static inline uint32_t bits_of(float x)
 {
     uint32_t u;
@@ -94,14 +101,16 @@ struct kernels {
     void (*maxima)(const void *, const struct encoding *, size_t, uint32_t *);
     void (*encode_under)(const void *, const float *, const struct encoding *, size_t, const uint16_t *, uint8_t *);
     void (*decode)(const uint8_t *, const uint8_t *, const struct decoding *, size_t, float *);
+    void (*errors)(const uint32_t *, const uint8_t *, const float *, const float *, float, size_t, size_t,
+                   const struct errors *);
 };
 
 static const struct kernels ALL[] = {
 #if defined(__x86_64__)
-    {"avx512", encode_avx512, maxima_avx512, encode_under_avx512, decode_avx512},
-    {"avx2", encode_avx2, maxima_avx2, encode_under_avx2, decode_avx2},
+    {"avx512", encode_avx512, maxima_avx512, encode_under_avx512, decode_avx512, errors_avx512},
+    {"avx2", encode_avx2, maxima_avx2, encode_under_avx2, decode_avx2, errors_avx2},
 #endif
-    {"baseline", encode_baseline, maxima_baseline, encode_under_baseline, decode_baseline},
+    {"baseline", encode_baseline, maxima_baseline, encode_under_baseline, decode_baseline, errors_baseline},
 };
 enum { COUNT = sizeof ALL / sizeof ALL[0] };
 
@@ -289,12 +298,40 @@ static PyObject *decode(PyObject *module, PyObject *arguments)
     return result;
 }
 
+PyDoc_STRVAR(errors_doc, "errors(numbers, codes, values, factors, largest, maxima, signal, noise, saturated, flushed)"
+                         "\n--\n\nErrors of whole blocks of FP32 patterns, in units of their scales.");
+
+static PyObject *errors(PyObject *module, PyObject *arguments)
+{
+    float largest;
+    Py_buffer numbers, codes, values, factors, maxima, signal, noise, saturated, flushed;
+    PyObject *result = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*fw*w*w*w*w*", &numbers, &codes, &values, &factors, &largest, &maxima,
+                          &signal, &noise, &saturated, &flushed))
+        return NULL;
+    const Py_ssize_t bytes = factors.len, blocks = bytes / 4, size = blocks ? codes.len / blocks : 0;
+    if (fits(&codes, blocks * size, "codes") && fits(&numbers, codes.len * 4, "numbers") &&
+        fits(&values, 1024, "values") && fits(&maxima, bytes, "maxima") && fits(&signal, bytes, "signal") &&
+        fits(&noise, bytes, "noise") && fits(&saturated, bytes, "saturated") && fits(&flushed, bytes, "flushed")) {
+        const struct errors found = {maxima.buf, signal.buf, noise.buf, saturated.buf, flushed.buf};
+        Py_BEGIN_ALLOW_THREADS
+        chosen->errors(numbers.buf, codes.buf, values.buf, factors.buf, largest, (size_t)blocks, (size_t)size, &found);
+        Py_END_ALLOW_THREADS
+        result = Py_NewRef(Py_None);
+    }
+    release((Py_buffer *const[]){&numbers, &codes, &values, &factors, &maxima, &signal, &noise, &saturated, &flushed},
+            9);
+    return result;
+}
+
 static PyMethodDef METHODS[] = {{"choose", choose, METH_VARARGS, choose_doc},
                                 {"float_mode", float_mode, METH_NOARGS, float_mode_doc},
                                 {"encode", encode, METH_VARARGS, encode_doc},
                                 {"maxima", maxima, METH_VARARGS, maxima_doc},
                                 {"encode_under", encode_under, METH_VARARGS, encode_under_doc},
                                 {"decode", decode, METH_VARARGS, decode_doc},
+                                {"errors", errors, METH_VARARGS, errors_doc},
                                 {NULL, NULL, 0, NULL}};
 
 static PyModuleDef_Slot SLOTS[] = {{0, NULL}};

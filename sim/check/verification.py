@@ -12,6 +12,7 @@ import numpy as np
 from ...hdl import ConverterConfig, ConverterFields, Format, HardwareConfig, converter_config, verilog
 from ...hdl.config.command import command_line
 from ...host.cache import refreshed
+from ...models.arrays.parallel import in_order, processors
 from ...models.arrays.source import DTYPES, narrow, require_whole, widen
 from ...spec import Encode, Nvfp4Encode, Operation
 from .. import stimuli as make
@@ -155,12 +156,14 @@ def _verify_all(
     """Compare all of `exhaustive_blocks` in every mode, except those in the record."""
     total = sum(map(make.exhaustive_total, config.modes))
     record = Record(config, design.verilog, seed=seed, total=total, force=force)
+    design.prepare(total - record.blocks)
     board = Scoreboard(config, repeat=f"mxcast verify {command_line(config)} --exhaustive --seed {seed} --force")
     record.restore(board)
     try:
         for number, rules in enumerate(config.modes):
             rest = make.exhaustive_blocks(rules, board.counts.get(_name(config, number, "exhaustive"), 0))
-            for _ in _comparisons(board, number, "exhaustive", map(blocks_of, rest), design, seed):
+            parts = map(blocks_of, rest)
+            for _ in _comparisons(board, number, "exhaustive", parts, design, seed, jobs=processors()):
                 record.keep(board)
                 if progress:
                     progress(board.blocks, total)
@@ -197,26 +200,52 @@ def _comparisons(
     design: Driver,
     seed: int,
     window: Window | None = None,
+    jobs: int = 1,
 ) -> Iterator[None]:
-    """Compare blocks in a mode, a chunk at each step. Random bits depend on the seed and the earlier blocks."""
+    """Compare blocks in a mode, a chunk at each step. Random bits depend on the seed and the earlier blocks.
+
+    ``jobs`` threads compute the results; the chunks are compared in their order.
+    """
     rules, name = board.config.modes[mode], _name(board.config, mode, stimulus)
     board.counts.setdefault(name, 0)
-    for part in parts:
-        for start in range(0, len(part), CHUNK):
-            chunk = drawn(rules, part.rows(slice(start, start + CHUNK)), seed + board.blocks).in_mode(mode)
-            if window is not None:
-                window.offer(name, board.counts[name], board.blocks, mode, chunk)
-            _compare(board, name, rules, chunk, design, seed + board.blocks)
-            yield
+
+    def chunks() -> Iterator[tuple[Transactions, int]]:
+        first, before = board.counts[name], board.blocks - board.counts[name]
+        for part in parts:
+            for start in range(0, len(part), CHUNK):
+                blocks = first + before
+                chunk = drawn(rules, part.rows(slice(start, start + CHUNK)), seed + blocks).in_mode(mode)
+                if window is not None:
+                    window.offer(name, first, blocks, mode, chunk)
+                yield chunk, seed + blocks
+                first += len(chunk)
+
+    def computed(given: tuple[Transactions, int]) -> tuple[Transactions, Transactions, Transactions | HandshakeError]:
+        entering, seed = given
+        seeded = design.seeded(seed) if isinstance(design, StalledDriver) else design
+        try:
+            found: Transactions | HandshakeError = seeded(entering)
+        except HandshakeError as fault:
+            found = fault
+        return entering, golden(rules, entering), found
+
+    for entering, expected, found in in_order(computed, chunks(), jobs):
+        _compare(board, name, rules, entering, expected, found)
+        yield
 
 
-def _compare(board: Scoreboard, name: str, rules: Operation, entering: Transactions, design: Driver, seed: int) -> None:
-    if isinstance(design, StalledDriver):
-        design = design.seeded(seed)
-    try:
-        board.compare(name, rules, entering, golden(rules, entering), design(entering))
-    except HandshakeError as fault:
-        board.refuse(name, len(entering), str(fault))
+def _compare(
+    board: Scoreboard,
+    name: str,
+    rules: Operation,
+    entering: Transactions,
+    expected: Transactions,
+    found: Transactions | HandshakeError,
+) -> None:
+    if isinstance(found, HandshakeError):
+        board.refuse(name, len(entering), str(found))
+    else:
+        board.compare(name, rules, entering, expected, found)
 
 
 def _as_patterns(name: str, array: np.ndarray, numerics: Encode | Nvfp4Encode) -> np.ndarray:

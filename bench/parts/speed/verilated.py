@@ -1,4 +1,4 @@
-"""Speed of the Verilated converters, next to the golden model, on one core."""
+"""Speed of the Verilated converters, one transaction at a time and many, next to the golden model, on one core."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from mxcast.models import quantize
 from mxcast.sim import verilate
+from mxcast.sim.run.verilator.driver import WORTH
 from mxcast.spec import BLOCKS
 
 from .timing import in_turn, one_core, rates, versions
@@ -17,9 +18,11 @@ def measure(blocks: int, rounds: int) -> dict:
     x, rows = np.random.default_rng(0).standard_normal((blocks, 32), dtype=np.float32), {}
     with one_core():
         for name in BLOCKS:
-            rtl, model = verilate(name), partial(quantize, x, name)
-            assert (rtl(x).codes == model().codes).all(), f"{name}: the design differs from the model"
-            times = in_turn({"verilated": partial(rtl, x), "model": model}, rounds)
+            one, many, model = verilate(name), verilate(name), partial(quantize, x, name)
+            many.driver.prepare(WORTH)
+            for rtl in (one, many):
+                assert (rtl(x).codes == model().codes).all(), f"{name}: the design differs from the model"
+            times = in_turn({"verilated": partial(many, x), "one by one": partial(one, x), "model": model}, rounds)
             rows[name] = rates(times, blocks, digits=2)
     return {
         "unit": "million blocks of 32 a second, one core",

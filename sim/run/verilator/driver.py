@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -16,10 +16,15 @@ from ....host.processes import python, run
 from ....spec import Port, Role
 from ...transactions import Transactions, data_ports, word
 from .. import tools
+from .many import OPTIONS, many_text
 from .runtime import HEADER, OPTIMISATION, compile_cpp, driver_library, includes, run_tool
 
 LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
 """A program that fails if a library cannot be loaded. It is a process of its own, which loading may crash."""
+
+MANY_ENTRY = "mxcast_convert_many"
+WORTH = 1 << 24
+"""Transactions for which the faster library is compiled: the other one needs about as long for them."""
 
 
 class Driver:
@@ -31,10 +36,18 @@ class Driver:
     has_clock = False
     """Whether a result may depend on earlier blocks."""
 
-    def __init__(self, library: Path, ports: Sequence[Port]) -> None:
-        self.library, self.ports = library, tuple(ports)
+    def __init__(self, library: Path, ports: Sequence[Port], many: Callable[[], Path] | None = None) -> None:
+        """``many`` builds the library again for `prepare`."""
+        self.library, self.ports, self._many = library, tuple(ports), many
         self.inputs, self.outputs = data_ports(ports, "input"), data_ports(ports, "output")
-        self._library = loaded(library)
+        self._library, self._entry = loaded(library), "mxcast_convert"
+
+    def prepare(self, transactions: int) -> None:
+        """Compile a faster library if so many transactions will follow that it is worth its time. No bit changes."""
+        if self._many is not None and transactions >= WORTH:
+            library, self._many = loaded(self._many()), None
+            if hasattr(library, MANY_ENTRY):
+                self._library, self._entry = library, MANY_ENTRY
 
     @property
     def verilog(self) -> str:
@@ -52,7 +65,7 @@ class Driver:
 
         Raises `ToolError` if the design stops the simulation.
         """
-        self._call("mxcast_convert", inputs, outputs)
+        self._call(self._entry, inputs, outputs)
 
     def _call(
         self,
@@ -158,9 +171,10 @@ def _of_streams(pins: Sequence[Port]) -> str:
     return f"#define MXCAST_NUMBER_BYTES {numbers}\n#define MXCAST_CODE_BYTES {codes}\n"
 
 
-def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> Path:
+def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True, many: bool = False) -> Path:
     """The shared library of the module ``top`` of a Verilog text, which has these ports, with its driver. With ``lint``
-    Verilator's warnings are errors.
+    Verilator's warnings are errors. With ``many`` a design without registers has the entry ``mxcast_convert_many``, if
+    `many_text` can make it; the compiler then needs several times as long.
 
     Output of the design by ``$display`` and the like is dropped. Compiled results are kept by content: the Verilog, the
     C++ around it, the library linked to it, and the versions of the tools. Raises `ToolError` if Verilator or the C++
@@ -183,8 +197,9 @@ def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> P
             run_tool(folder, [*command, "-fno-dfg", *names], environment)  # most internal errors are in this pass
         # one translation unit, because reading the same headers again would take most of the time
         parts = sorted(path.name for path in folder.glob("Vdut*.cpp"))
-        (folder / "unit.cpp").write_text("".join(f'#include "{part}"\n' for part in parts) + loop)
-        header = ["-include", str(runtime / HEADER)]
+        rest = many_text("".join((folder / part).read_text() for part in parts), ports) if many else None
+        (folder / "unit.cpp").write_text("".join(f'#include "{part}"\n' for part in parts) + loop + (rest or ""))
+        header = ["-include", str(runtime / HEADER)] if rest is None else OPTIONS
         objects = map(str, sorted(runtime.glob("*.o")))
         compile_cpp(folder, ["-shared", *includes(root), *header, "-I.", "unit.cpp", *objects], "dut.so")
         loading = run(python(LOADS, folder / "dut.so"))
@@ -197,5 +212,6 @@ def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> P
             if path.name not in ("dut.v", "dut.so"):
                 path.unlink()
 
-    key = [text, top, loop, runtime.name, *options, OPTIMISATION, tools.verilator_version(), *tools.compiler_identity()]
-    return kept_folder("verilated", key, make) / "dut.so"
+    more = [(files(__package__) / name).read_text() for name in ("many.py", "loop/many.cpp")] if many else []
+    key = [text, top, loop, *more, runtime.name, *options, OPTIMISATION, tools.verilator_version()]
+    return kept_folder("verilated", [*key, *tools.compiler_identity()], make) / "dut.so"

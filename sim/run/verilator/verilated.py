@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, Unpack, overload
 
 import numpy as np
@@ -266,7 +267,7 @@ def driver_of(text: str, top: str, config: HardwareConfig | Operation, lint: boo
         return StalledDriver(library, config.ports, config.latency)
     if isinstance(config, Nvfp4Config) and config.microarchitecture.form is Nvfp4Form.TABLE:
         return TableDriver(library, config.ports, config.numerics)
-    return Driver(library, config.ports)
+    return Driver(library, config.ports, partial(build, text, top, config.ports, lint=lint, many=True))
 
 
 @overload

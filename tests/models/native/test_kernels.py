@@ -10,10 +10,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mxcast.models import dequantize, native, quantize, quantize_blocks
+from mxcast.models import dequantize, native, quantize, quantize_blocks, statistics
+from mxcast.models.arrays.scratch_buffers import scratch_buffers
 from mxcast.models.fast import decode as fast_decode
 from mxcast.models.fast import encode as fast_encode
 from mxcast.models.fast.encode import _quantize_part
+from mxcast.models.fast.scale import scale_reciprocals
 from mxcast.models.native.encode import ROUNDINGS, SOURCES, Rules, encode_blocks, rules_of
 from mxcast.spec import (
     ELEMENTS,
@@ -173,6 +175,29 @@ def test_blocks_beyond_the_last_whole_vectors(element, count, instruction_set):
     part = quantize(np.random.default_rng(5).standard_normal((128, 32), dtype=np.float32)[:count], rules)
     assert np.array_equal(part.codes, whole.codes[:count]) and np.array_equal(part.scales, whole.scales[:count])
     assert np.array_equal(dequantize(part), dequantize(whole)[:count])
+
+
+@pytest.mark.parametrize("element, size", [("e4m3", 32), ("e2m1", 16), ("int8", 8), ("e5m2", 128), ("e3m2", 2)])
+def test_errors_of_blocks(element, size, instruction_set):
+    """Counts and maxima are equal. Sums are in another order than NumPy's, and the same with every instruction set."""
+    rules = numerics(element, block_size=size)
+    rng = np.random.default_rng(6)
+    x = rng.standard_normal((999, size), dtype=np.float32)
+    x[::3] *= np.exp2(rng.integers(-40, 1, x[::3].shape)).astype(np.float32)
+    x[5], x[6, 0] = 0, -0.0
+    q = quantize(x, rules)
+    bits, factors = x.view(np.uint32).reshape(-1), scale_reciprocals(q.scales[:, 0])
+    buffers = scratch_buffers(x.size, rules)
+    found = statistics._by_module(bits, factors, q.codes, rules, buffers)
+    expected = statistics._by_numpy(bits, factors, q.codes, rules, buffers)
+    for name in ("amax", "saturated", "flushed"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+    assert found.flushed.any() and found.saturated.any()
+    native.kernels.choose("baseline")
+    for name in ("signal", "noise"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-5)
+        same = getattr(statistics._by_module(bits, factors, q.codes, rules, buffers), name)
+        assert np.array_equal(same, getattr(found, name)), name
 
 
 def test_special_blocks_are_found(instruction_set):
