@@ -63,6 +63,28 @@ class Bench:
         for end in [self.source, self.codes, self.scales, *channels] if stalls else []:
             end.set_pause_generator(self.stalls())
         self.counts = dict.fromkeys(COUNTERS, 0)
+        cocotb.start_soon(self.watch())
+
+    async def watch(self) -> None:
+        """No output of a channel changes while it waits, unless there is a reset."""
+        dut = self.dut
+        channels = {
+            "s_axil_b": [dut.s_axil_bresp],
+            "s_axil_r": [dut.s_axil_rresp, dut.s_axil_rdata],
+            "m_axis_t": [dut.m_axis_tdata, dut.m_axis_tlast, dut.m_axis_tuser],
+            "m_axis_scale_t": [dut.m_axis_scale_tdata, dut.m_axis_scale_tlast],
+        }
+        waiting: dict[str, list] = {}
+        while True:
+            await RisingEdge(dut.aclk)
+            offered = {
+                name: [pin.value for pin in pins]
+                for name, pins in channels.items()
+                if getattr(dut, f"{name}valid").value == 1
+            }
+            assert all(offered.get(name) == values for name, values in waiting.items()), f"{waiting} became {offered}"
+            waits = dut.aresetn.value == 1
+            waiting = {n: values for n, values in offered.items() if waits and getattr(dut, f"{n}ready").value == 0}
 
     def stalls(self):
         while True:
