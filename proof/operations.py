@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..hdl import ConverterConfig, HardwareConfig
+from ..hdl import HardwareConfig
+from ..hdl.config.architecture import Interface
+from ..hdl.config.beats import StreamConfig
+from ..spec import Encode
 from .questions.elementwise import ProvableCast, ProvableDecode
 from .questions.encode import ProvableEncode
-from .questions.lanes import ProvableLanes
+from .questions.lanes import DecodeInBeats, EncodeInBeats
 from .questions.nvfp4 import ProvableNvfp4
 from .questions.provable import Provable
 
@@ -19,8 +22,11 @@ OPERATIONS: dict[str, Provable[Any, Any]] = {
 }
 """The proof of each operation by its name; the others are not proved yet."""
 
-WITH_LANES: dict[str, Provable[Any, Any]] = {"encode": ProvableLanes()}
+WITH_LANES: dict[str, Provable[Any, Any]] = {"encode": EncodeInBeats(), "decode": DecodeInBeats()}
 """The proof of operations whose hardware has lanes."""
+
+INTERFACES = {Encode.name: (Interface.STREAM, Interface.SKID)}
+"""Interfaces that are proved, by operation; `Interface.STREAM` alone for all others."""
 
 
 def provable(config: HardwareConfig) -> Provable[Any, Any]:
@@ -35,10 +41,11 @@ def provable(config: HardwareConfig) -> Provable[Any, Any]:
         raise ValueError(
             f"{config.formats} with lanes is not proved yet: verify and test compare its Verilog with the model"
         )
-    if isinstance(config, ConverterConfig) and config.has_axis:
+    interface = config.microarchitecture.interface if isinstance(config, StreamConfig) else Interface.STREAM
+    if interface not in INTERFACES.get(rules.name, (Interface.STREAM,)):
         raise ValueError(
-            f"{config.formats} with interface={config.microarchitecture.interface} is not proved yet: verify and test "
-            "compare its Verilog with the model"
+            f"{config.formats} with interface={interface} is not proved yet: verify and test compare its Verilog with "
+            "the model"
         )
     table[rules.name].check(rules)
     return table[rules.name]

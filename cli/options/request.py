@@ -54,13 +54,16 @@ BUILT = ("registered_after", "optimize", "target", *CONSTRAINTS)
 BLOCKS_BUILT = (*BUILT, "layout")
 """Keys of the hardware of operations on blocks."""
 
+BEATS_BUILT = (*BLOCKS_BUILT, "lanes", "interface")
+"""Keys of the hardware of operations whose blocks may enter in beats."""
+
 NVFP4_KEYS = ["source", "block_size", *NVFP4_RULES, "scale_max", "random_bits"]
 """Rules of NVFP4 that --set takes."""
 
 KEYS = {
     "encode": [key for table in TABLES.values() for key in table if key not in ("block", "operation")],
-    "decode": [*("destination", *DECODE_RULES, "random_bits", "block_size"), *(*DECODER_CHOICES, *BLOCKS_BUILT)],
-    "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", *BUILT],
+    "decode": [*("destination", *DECODE_RULES, "random_bits", "block_size"), *(*DECODER_CHOICES, *BEATS_BUILT)],
+    "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", *BUILT, "interface"],
     "two_level_encode": [*NVFP4_KEYS, *NVFP4_CHOICES, *BLOCKS_BUILT],
     "two_level_decode": ["destination", "block_size", *NVFP4_DECODE_RULES, "scale_max", *BLOCKS_BUILT],
     "hadamard": ["signs", *BUILT],

@@ -39,6 +39,13 @@ class Caster(Pipeline[CastConfig]):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        self.cast(m, platform)
+        if self.config.latency:
+            self.handshake(m)
+        return m
+
+    def cast(self, m: Module, platform: object) -> None:
+        """The casts of a word, between the ports of the operation."""
         rules = self.config.numerics
         entering, *_, leaving = rules.ports
         now = Stage(m, self, control=(entering.name, "random")).crossed("input")
@@ -54,6 +61,3 @@ class Caster(Pipeline[CastConfig]):
         now = now.crossed("output", control=(), **{f"result_{number}": lane.y for number, lane in enumerate(lanes)})
         for number, result in enumerate(now.values.values()):
             m.d.comb += getattr(self, leaving.name).word_select(number, leaving.bits).eq(result)
-        if self.config.latency:
-            self.handshake(m)
-        return m

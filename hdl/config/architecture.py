@@ -97,7 +97,7 @@ class Nvfp4Form(Rule):
 
 
 class Interface(Rule):
-    """The handshake of an encoder with lanes."""
+    """The handshake of hardware with lanes."""
 
     STREAM = "stream", "valid and ready; i_ready follows o_ready within the cycle"
     SKID = "skid", "valid and ready; results leave registers, and i_ready depends on registers only"
@@ -129,18 +129,28 @@ class LayoutFields(ArchitectureFields, total=False):
     layout: str
 
 
-class MicroarchitectureFields(LayoutFields, total=False):
+class StreamFields(ArchitectureFields, total=False):
+    """Fields of `StreamArchitecture` by name."""
+
+    interface: str
+
+
+class BeatFields(LayoutFields, StreamFields, total=False):
+    """Fields of `BeatArchitecture` by name."""
+
+    lanes: int
+
+
+class MicroarchitectureFields(BeatFields, total=False):
     """Fields of `Microarchitecture` by name."""
 
     amax: str
     amax_key: str
     quantizer: str
     structure: str
-    lanes: int
-    interface: str
 
 
-class DecoderArchitectureFields(LayoutFields, total=False):
+class DecoderArchitectureFields(BeatFields, total=False):
     """Fields of `DecoderArchitecture` by name."""
 
     lane: str
@@ -201,7 +211,49 @@ class Architecture:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecoderArchitecture(Architecture):
+class StreamArchitecture(Architecture):
+    """The micro-architecture of hardware that may have other handshakes than valid and ready."""
+
+    interface: Interface = Interface.STREAM
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "interface", Interface.named("interface", self.interface))
+
+    @property
+    def always_registered(self) -> frozenset[str]:
+        """Stage boundaries that always have registers: ``output`` if results leave registers."""
+        return frozenset() if self.interface is Interface.STREAM else frozenset(("output",))
+
+    def _more(self) -> dict[str, object]:
+        return {"interface": str(self.interface)} if self.interface is not Interface.STREAM else {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeatArchitecture(StreamArchitecture):
+    """The micro-architecture of hardware whose blocks may enter and leave in beats of ``lanes`` elements."""
+
+    lanes: int = 0
+    """Elements that enter and leave in a clock cycle; 0 for a whole block."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if type(self.lanes) is not int:
+            raise TypeError(f"lanes must be a whole number, not {excerpt(self.lanes)}")
+        if not self.lanes and self.interface is not Interface.STREAM:
+            raise ValueError(f"the interface {self.interface} needs lanes: give lanes too")
+
+    @property
+    def always_registered(self) -> frozenset[str]:
+        """Stage boundaries that always have registers; with lanes also ``scale``, where scales meet elements."""
+        return super().always_registered | ({"scale"} if self.lanes else frozenset())
+
+    def _more(self) -> dict[str, object]:
+        return ({"lanes": self.lanes} if self.lanes else {}) | super()._more()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderArchitecture(BeatArchitecture):
     """The micro-architecture of a decoder."""
 
     CHOICES: ClassVar[Mapping[str, type[Rule]]] = DECODER_CHOICES
@@ -211,8 +263,13 @@ class DecoderArchitecture(Architecture):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CastArchitecture(Architecture):
+class CastArchitecture(StreamArchitecture):
     """The micro-architecture of a cast, which has one form."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.interface is Interface.SKID:
+            raise ValueError("a cast has the interface stream or axis, not skid")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,7 +293,7 @@ class Nvfp4Architecture(Architecture):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Microarchitecture(Architecture):
+class Microarchitecture(BeatArchitecture):
     """The micro-architecture of an encoder."""
 
     CHOICES: ClassVar[Mapping[str, type[Rule]]] = CHOICES
@@ -246,17 +303,9 @@ class Microarchitecture(Architecture):
     amax: Amax = Amax.COMPARE
     quantizer: Quantizer = Quantizer.SHIFT
     structure: Structure = Structure.FLAT
-    lanes: int = 0
-    """Numbers that enter and codes that leave in a clock cycle; 0 for a whole block."""
-    interface: Interface = Interface.STREAM
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "interface", Interface.named("interface", self.interface))
-        if type(self.lanes) is not int:
-            raise TypeError(f"lanes must be a whole number, not {excerpt(self.lanes)}")
-        if not self.lanes and self.interface is not Interface.STREAM:
-            raise ValueError(f"the interface {self.interface} needs lanes: give lanes too")
         if self.lanes and self.amax_key is AmaxKey.MAGNITUDE:
             raise ValueError("lanes collect the reduced key of a block: leave amax_key as reduced")
         if self.lanes == 1 and self.amax is not Amax.COMPARE:
@@ -265,18 +314,6 @@ class Microarchitecture(Architecture):
             raise ValueError(
                 f"amax {self.amax} works on the reduced key only: whole magnitudes are compared by the tree (compare)"
             )
-
-    @property
-    def always_registered(self) -> frozenset[str]:
-        """Stage boundaries that always have registers: with lanes ``scale``, where the scale meets the stored numbers,
-        and ``output`` if results leave registers.
-        """
-        output = frozenset() if self.interface is Interface.STREAM else frozenset(("output",))
-        return output | {"scale"} if self.lanes else frozenset()
-
-    def _more(self) -> dict[str, object]:
-        lanes = {"lanes": self.lanes} if self.lanes else {}
-        return lanes | ({"interface": str(self.interface)} if self.interface is not Interface.STREAM else {})
 
 
 def _tables(modes: tuple[Encode, ...]) -> bool:

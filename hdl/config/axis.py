@@ -1,68 +1,153 @@
-"""The pins of an encoder with AXI4-Stream."""
+"""The pins of hardware with AXI4-Stream."""
 
 from __future__ import annotations
 
-from ...spec import Encode, Port, Role
+from ...spec import Cast, Decode, Encode, NumberFormat, Port, Role
 
 BYTE = 8
 
-AXIS_STREAMS = ("s_axis", "m_axis", "m_axis_scale")
-"""The streams, by the beginnings of their pins."""
+CONTROL_WORDS = {
+    "aclk": "all registers change at its rising edge",
+    "aresetn": "synchronous, active low: drops all beats that are inside",
+    "s_axis_tvalid": "s_axis holds a beat",
+    "s_axis_tready": "the beat is taken at the edge that sees s_axis_tvalid too; depends on registers only",
+    "m_axis_tvalid": "m_axis holds a beat, and does not change before it is taken",
+    "m_axis_tready": "the beat is taken at the edge that sees m_axis_tvalid too",
+}
+"""Descriptions of the pins that are the same for each operation."""
+
+CLOCK = (
+    Port(name="aclk", role=Role.CLOCK, direction="input"),
+    Port(name="aresetn", role=Role.RESET, direction="input"),
+)
 
 
-def axis_pins(rules: Encode, lanes: int, mode_bits: int) -> tuple[Port, ...]:
-    """A slave stream of numbers, a master stream of codes, and a master stream of scales, one for each block.
-
-    ``s_axis_tuser`` has the mode in its low bits, and the random bits above; it is missing if there are neither. Codes
-    are packed, the first in the low bits, and the last byte is completed with zeros.
-    """
-    element, scale = rules.block.element, rules.block.scale
-    user = mode_bits + rules.random_bits * lanes
-    numbers = Port.of_format("s_axis_tdata", Role.NUMBERS, "input", rules.source, lanes)
-    code_bytes = -(-element.bits * lanes // BYTE)
+def stream(data: Port, user: int = 0, keep: int = 0) -> tuple[Port, ...]:
+    """The pins of the stream with these data, with tlast; ``user`` bits of tuser, and ``keep`` of tkeep."""
+    before, to = data.name.removesuffix("tdata"), data.direction
+    back = {"input": "output", "output": "input"}[to]
     return (
-        Port(name="aclk", role=Role.CLOCK, direction="input"),
-        Port(name="aresetn", role=Role.RESET, direction="input"),
-        numbers,
-        Port(name="s_axis_tkeep", role=Role.KEEP, direction="input", lanes=numbers.width // BYTE),
-        Port(name="s_axis_tlast", role=Role.LAST, direction="input"),
-        *([Port(name="s_axis_tuser", role=Role.USER, direction="input", bits=user)] if user else []),
-        Port(name="s_axis_tvalid", role=Role.VALID, direction="input"),
-        Port(name="s_axis_tready", role=Role.READY, direction="output"),
-        Port(name="m_axis_tdata", role=Role.CODES, direction="output", bits=code_bytes * BYTE),
-        Port(name="m_axis_tkeep", role=Role.KEEP, direction="output", lanes=code_bytes),
-        Port(name="m_axis_tlast", role=Role.LAST, direction="output"),
-        Port(name="m_axis_tuser", role=Role.USER, direction="output"),
-        Port(name="m_axis_tvalid", role=Role.VALID, direction="output"),
-        Port(name="m_axis_tready", role=Role.READY, direction="input"),
-        Port.of_format("m_axis_scale_tdata", Role.SCALE, "output", scale),
-        Port(name="m_axis_scale_tlast", role=Role.LAST, direction="output"),
-        Port(name="m_axis_scale_tvalid", role=Role.VALID, direction="output"),
-        Port(name="m_axis_scale_tready", role=Role.READY, direction="input"),
+        data,
+        *([Port(name=f"{before}tkeep", role=Role.KEEP, direction=to, lanes=keep)] if keep else []),
+        Port(name=f"{before}tlast", role=Role.LAST, direction=to),
+        *([Port(name=f"{before}tuser", role=Role.USER, direction=to, bits=user)] if user else []),
+        Port(name=f"{before}tvalid", role=Role.VALID, direction=to),
+        Port(name=f"{before}tready", role=Role.READY, direction=back),
     )
 
 
-def axis_words(rules: Encode, lanes: int, beats: int) -> dict[str, str]:
-    """A description of each of these pins by its name."""
+def numbers_pin(name: str, direction: str, number: NumberFormat, lanes: int) -> Port:
+    return Port.of_format(name, Role.NUMBERS, direction, number, lanes)
+
+
+def codes_pin(name: str, direction: str, element: NumberFormat, lanes: int) -> Port:
+    """Codes of a beat, packed, the first in the low bits. The last byte is completed with zeros."""
+    return Port(name=name, role=Role.CODES, direction=direction, bits=bytes_of(element, lanes) * BYTE)
+
+
+def bytes_of(number: NumberFormat, lanes: int) -> int:
+    """Bytes of the packed numbers or codes of a beat."""
+    return -(-number.bits * lanes // BYTE)
+
+
+def encoder_pins(rules: Encode, lanes: int, mode_bits: int) -> tuple[Port, ...]:
+    """A slave stream of numbers, a master stream of codes, and a master stream of scales, one for each block.
+
+    ``s_axis_tuser`` has the mode in its low bits, and the random bits above; it is missing if there are neither.
+    """
+    element, source = rules.block.element, rules.source
+    numbers = numbers_pin("s_axis_tdata", "input", source, lanes)
+    return (
+        *CLOCK,
+        *stream(numbers, mode_bits + rules.random_bits * lanes, bytes_of(source, lanes)),
+        *stream(codes_pin("m_axis_tdata", "output", element, lanes), 1, bytes_of(element, lanes)),
+        *stream(Port.of_format("m_axis_scale_tdata", Role.SCALE, "output", rules.block.scale)),
+    )
+
+
+def decoder_pins(rules: Decode, lanes: int) -> tuple[Port, ...]:
+    """A slave stream of codes, a slave stream of scales, one for each block, and a master stream of numbers.
+
+    The low bit of ``s_axis_tuser`` leaves as ``m_axis_tuser``. The random bits are above it.
+    """
+    element, to = rules.block.element, rules.destination
+    numbers = numbers_pin("m_axis_tdata", "output", to, lanes)
+    return (
+        *CLOCK,
+        *stream(
+            codes_pin("s_axis_tdata", "input", element, lanes), 1 + rules.random_bits * lanes, bytes_of(element, lanes)
+        ),
+        *stream(Port.of_format("s_axis_scale_tdata", Role.SCALE, "input", rules.block.scale)),
+        *stream(numbers, 1, bytes_of(to, lanes)),
+    )
+
+
+def cast_pins(rules: Cast) -> tuple[Port, ...]:
+    """A slave stream of numbers or codes, and a master stream of their results, packed, the first in the low bits.
+
+    The low bit of ``s_axis_tuser`` leaves as ``m_axis_tuser``. The random bits are above it.
+    """
+    entering, *_, leaving = rules.ports
+    pins = [
+        Port(name=f"{side}_axis_tdata", role=port.role, direction=port.direction, bits=-(-port.width // BYTE) * BYTE)
+        for side, port in (("s", entering), ("m", leaving))
+    ]
+    user = 1 + rules.random_bits * rules.lanes, 1
+    return *CLOCK, *(pin for data, bits in zip(pins, user) for pin in stream(data, bits, data.width // BYTE))
+
+
+def cast_words(rules: Cast) -> dict[str, str]:
+    """A description of each of `cast_pins` by its name."""
+    entering, *_, leaving = rules.ports
+    names = [f"{rules.lanes} {port.format.name} {port.role}" for port in (entering, leaving) if port.format]
+    return CONTROL_WORDS | {
+        "s_axis_tdata": f"{names[0]} of {entering.bits} bits, the first in the low bits",
+        "s_axis_tkeep": "bytes of words; a beat without bytes is dropped, or leaves without bytes if it ends a packet",
+        "s_axis_tlast": "ends a packet",
+        "s_axis_tuser": "the low bit leaves as m_axis_tuser" + ("; random bits above" if rules.random_bits else ""),
+        "m_axis_tdata": f"{names[1]} of {leaving.bits} bits, the first in the low bits",
+        "m_axis_tkeep": "ones for the bytes of results whose inputs have all their bytes",
+        "m_axis_tlast": "the last beat of a packet",
+        "m_axis_tuser": "the low bit of s_axis_tuser with this beat",
+    }
+
+
+def encoder_words(rules: Encode, lanes: int, beats: int) -> dict[str, str]:
+    """A description of each of `encoder_pins` by its name."""
     element = rules.block.element
     kept = rules.source.bits // BYTE
-    return {
-        "aclk": "all registers change at its rising edge",
-        "aresetn": "synchronous, active low: drops all beats that are inside",
+    return CONTROL_WORDS | {
         "s_axis_tdata": f"{lanes} {rules.source.name} numbers, the first in the low bits; {beats} beats are a block",
         "s_axis_tkeep": f"{kept} bits a number, which is 0 without its last byte; a beat without bytes is dropped",
         "s_axis_tlast": "ends a packet; zeros complete its last block",
         "s_axis_tuser": "mode in the low bits, the same for all beats of a block; random bits above",
-        "s_axis_tvalid": "s_axis holds a beat",
-        "s_axis_tready": "the beat is taken at the edge that sees s_axis_tvalid too; depends on registers only",
         "m_axis_tdata": f"{lanes} {element.name} codes of {element.bits} bits, the first in the low bits",
         "m_axis_tkeep": "all ones: blocks leave whole",
         "m_axis_tlast": "the last beat of the last block of a packet",
         "m_axis_tuser": "zeros completed this block",
-        "m_axis_tvalid": "m_axis holds a beat, and does not change before it is taken",
-        "m_axis_tready": "the beat is taken at the edge that sees m_axis_tvalid too",
         "m_axis_scale_tdata": "the shared scale of a block, one for each block, not later than its first beat",
         "m_axis_scale_tlast": "the scale of the last block of a packet",
         "m_axis_scale_tvalid": "m_axis_scale holds a scale, and does not change before it is taken",
         "m_axis_scale_tready": "the scale is taken at the edge that sees m_axis_scale_tvalid too",
+    }
+
+
+def decoder_words(rules: Decode, lanes: int, beats: int) -> dict[str, str]:
+    """A description of each of `decoder_pins` by its name."""
+    element = rules.block.element
+    return CONTROL_WORDS | {
+        "s_axis_tdata": f"{lanes} {element.name} codes of {element.bits} bits, the first in the low bits; "
+        f"{beats} beats are a block",
+        "s_axis_tkeep": "bytes of codes; a beat without bytes is dropped, or leaves without bytes if it ends a packet",
+        "s_axis_tlast": "ends a packet; the next beat is the first of a block",
+        "s_axis_tuser": "the low bit leaves as m_axis_tuser" + ("; random bits above" if rules.random_bits else ""),
+        "s_axis_scale_tdata": f"shared scale, one for each block: {rules.scale_reading}",
+        "s_axis_scale_tlast": "is not used",
+        "s_axis_scale_tvalid": "s_axis_scale holds a scale",
+        "s_axis_scale_tready": "the scale is taken at the edge that sees s_axis_scale_tvalid too; depends on registers "
+        "only",
+        "m_axis_tdata": f"{lanes} {rules.destination.name} numbers, the first in the low bits",
+        "m_axis_tkeep": "ones for the bytes of numbers whose codes have all their bytes",
+        "m_axis_tlast": "the last beat of a packet",
+        "m_axis_tuser": "the low bit of s_axis_tuser with this beat",
     }

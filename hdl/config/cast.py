@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Unpack
 
-from ...spec import Cast, CastFields, FloatFormat, casting
-from .architecture import ArchitectureFields, CastArchitecture
-from .hardware import HardwareConfig, TargetFields
+from ...spec import Cast, CastFields, FloatFormat, Port, casting
+from .architecture import CastArchitecture, StreamFields
+from .axis import cast_pins, cast_words
+from .beats import StreamConfig
+from .hardware import TargetFields
 
 
-class CastHardwareFields(CastFields, ArchitectureFields, TargetFields, total=False):
+class CastHardwareFields(CastFields, StreamFields, TargetFields, total=False):
     """Fields of `spec.Cast` and of the hardware. Fields of the hardware change no bit.
 
     >>> from mxcast import CastingRules
@@ -21,7 +23,7 @@ class CastHardwareFields(CastFields, ArchitectureFields, TargetFields, total=Fal
 
 
 @dataclass(frozen=True, kw_only=True)
-class CastConfig(HardwareConfig[Cast]):
+class CastConfig(StreamConfig[Cast]):
     """A cast of one number, or of several in parallel.
 
     >>> [port.name for port in cast_config("e4m3", registered_after="exponent").ports]
@@ -34,6 +36,14 @@ class CastConfig(HardwareConfig[Cast]):
     KIND: ClassVar[str] = "a cast"
 
     microarchitecture: CastArchitecture = field(default_factory=CastArchitecture)
+
+    def _check(self) -> None:
+        super()._check()
+        self._name_registers()
+
+    @property
+    def axis_pins(self) -> tuple[Port, ...]:
+        return cast_pins(self.numerics)
 
     @property
     def number_stages(self) -> tuple[str, ...]:
@@ -53,6 +63,8 @@ class CastConfig(HardwareConfig[Cast]):
 
     def port_words(self) -> dict[str, str]:
         rules = self.numerics
+        if self.has_axis:
+            return cast_words(rules)
         many = ", element 0 in the low bits" if rules.lanes > 1 else ""
         words = {
             port.name: f"{rules.lanes} {port.format.name} {port.role} of {port.bits} bits{many}"

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Unpack
 
-from ...spec import BlockFormat, Decode, DecodeFields, NumberFormat, Subnormals, decoding
+from ...spec import BlockFormat, Decode, DecodeFields, NumberFormat, Port, Subnormals, decoding
 from ...spec.catalogue import constructed
 from .architecture import SUPPORTS, DecoderArchitecture, DecoderArchitectureFields, Lane, supports
+from .axis import decoder_pins, decoder_words
+from .beats import BeatConfig
 from .goals import Goal, decoder_fields_of, optimized_decoder
-from .hardware import Fields, HardwareConfig, TargetFields
+from .hardware import Fields, TargetFields
 
 
 class DecoderFields(DecodeFields, DecoderArchitectureFields, TargetFields, total=False):
@@ -23,7 +25,7 @@ class DecoderFields(DecodeFields, DecoderArchitectureFields, TargetFields, total
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecoderConfig(HardwareConfig[Decode]):
+class DecoderConfig(BeatConfig[Decode]):
     """A decoder.
 
     >>> [port.name for port in decoder_config("e2m1", registered_after="scale").ports]
@@ -37,6 +39,10 @@ class DecoderConfig(HardwareConfig[Decode]):
 
     microarchitecture: DecoderArchitecture = field(default_factory=DecoderArchitecture)
 
+    def _check(self) -> None:
+        super()._check()
+        self._check_lanes()
+
     def _refused(self) -> dict[str, bool]:
         lane = self.microarchitecture.lane
         return {f"{SUPPORTS[lane][1]}: leave lane as shift": True} if not supports(lane, self.modes) else {}
@@ -44,6 +50,10 @@ class DecoderConfig(HardwareConfig[Decode]):
     @classmethod
     def _architecture(cls, modes: tuple[Decode, ...], goal: Goal, target: str, chosen: Fields) -> DecoderArchitecture:
         return constructed(optimized_decoder, {"goal": goal, "rules": modes[0], "target": target, **chosen})
+
+    @property
+    def axis_pins(self) -> tuple[Port, ...]:
+        return decoder_pins(self.numerics, self.lanes)
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -60,12 +70,18 @@ class DecoderConfig(HardwareConfig[Decode]):
 
     def port_words(self) -> dict[str, str]:
         rules, block = self.numerics, self.numerics.block
+        if self.has_axis:
+            return decoder_words(rules, self.lanes, self.beats)
+        first, of_block, when = "element 0", "", ""
+        if self.beats > 1:
+            first, of_block = "the first of the beat", f"; {self.beats} beats are a block"
+            when = ", taken with the first beat of a block"
         return {
-            "p": f"{block.block_size} {block.element.name} codes of {block.element.bits} bits, "
-            "element 0 in the low bits",
-            "scale": f"shared scale, one byte: {rules.scale_reading}",
+            "p": f"{self.lanes} {block.element.name} codes of {block.element.bits} bits, "
+            f"{first} in the low bits{of_block}",
+            "scale": f"shared scale, one byte: {rules.scale_reading}{when}",
             "random": self.random_words(),
-            "y": f"{block.block_size} {rules.destination.name} numbers, element 0 in the low bits",
+            "y": f"{self.lanes} {rules.destination.name} numbers, {first} in the low bits",
         }
 
     @property

@@ -7,20 +7,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias, Unpack
 
 from ...spec import FP16, TF32, BlockFormat, Encode, EncodeFields, NumberFormat, Port, numerics
-from ...spec.catalogue import constructed, excerpt
-from .architecture import (
-    SUPPORTS,
-    TOGETHER,
-    AmaxKey,
-    Interface,
-    Microarchitecture,
-    MicroarchitectureFields,
-    Quantizer,
-    supports,
-)
-from .axis import axis_pins, axis_words
+from ...spec.catalogue import constructed
+from .architecture import SUPPORTS, TOGETHER, AmaxKey, Microarchitecture, MicroarchitectureFields, Quantizer, supports
+from .axis import encoder_pins, encoder_words
+from .beats import BeatConfig
 from .goals import Goal, fields_of, optimized
-from .hardware import Fields, HardwareConfig, TargetFields
+from .hardware import Fields, TargetFields
 
 SCALE_STAGE = "scale"
 """The stage boundary at which an encoder with lanes always has registers: there the scale meets the stored numbers."""
@@ -41,7 +33,7 @@ class ConverterFields(EncodeFields, MicroarchitectureFields, TargetFields, total
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConverterConfig(HardwareConfig[Encode]):
+class ConverterConfig(BeatConfig[Encode]):
     """An encoder.
 
     An encoder with ``alternatives`` has a mode input: mode 0 is ``numerics``, mode i is alternative i. Modes may differ
@@ -74,26 +66,7 @@ class ConverterConfig(HardwareConfig[Encode]):
         chosen = self.microarchitecture.quantizer
         if not supports(chosen, self.modes):
             raise ValueError(f"{SUPPORTS[chosen][1]}: leave quantizer as shift")
-        if self.microarchitecture.lanes:
-            self._check_lanes()
-
-    def _check_lanes(self) -> None:
-        """Raise ValueError for lanes that are impossible. Name the registers that lanes always have."""
-        micro, size = self.microarchitecture, self.numerics.block_size
-        possible = [1 << place for place in range(size.bit_length() - 1)]
-        if micro.lanes not in possible:
-            raise ValueError(
-                f"lanes must be {', '.join(map(str, possible))}, so that a block of {size} has several beats, not "
-                f"{excerpt(micro.lanes)}"
-            )
-        if micro.layout:
-            raise ValueError(
-                "a layout needs whole blocks, but lanes deliver parts of a block: leave out layout or lanes"
-            )
-        missing = sorted(micro.always_registered - {*micro.registered_after})
-        if missing:
-            every = (*micro.registered_after, *missing)
-            object.__setattr__(self, "microarchitecture", dataclasses.replace(micro, registered_after=every))
+        self._check_lanes()
 
     @classmethod
     def _modes(cls, format: object, profile: str | None, rules: Fields) -> tuple[Encode, ...]:
@@ -111,38 +84,16 @@ class ConverterConfig(HardwareConfig[Encode]):
         return constructed(optimized, {"goal": goal, "modes": modes, "target": target, **chosen})
 
     @property
-    def lanes(self) -> int:
-        """Numbers that enter in a clock cycle."""
-        return self.microarchitecture.lanes or self.numerics.block_size
-
-    @property
-    def beats(self) -> int:
-        return self.numerics.block_size // self.lanes
-
-    @property
-    def is_elastic(self) -> bool:
-        return self.microarchitecture.interface is not Interface.STREAM
-
-    @property
-    def has_axis(self) -> bool:
-        """Are the pins AXI4-Stream?"""
-        return self.microarchitecture.interface is Interface.AXIS
+    def gathered(self) -> int:
+        return self.beats
 
     @property
     def latency(self) -> int:
         return super().latency + self.has_axis  # a register at the input
 
     @property
-    def pins(self) -> tuple[Port, ...]:
-        return axis_pins(self.numerics, self.lanes, self.mode_bits) if self.has_axis else super().pins
-
-    @property
-    def operation_ports(self) -> tuple[Port, ...]:
-        """The ports of the operation. With lanes, numbers, random bits and codes are the part of a block in a beat."""
-        size = self.numerics.block_size
-        return tuple(
-            dataclasses.replace(port, lanes=self.lanes) if port.lanes == size else port for port in self.numerics.ports
-        )
+    def axis_pins(self) -> tuple[Port, ...]:
+        return encoder_pins(self.numerics, self.lanes, self.mode_bits)
 
     @property
     def tree_stages(self) -> tuple[str, ...]:
@@ -186,7 +137,7 @@ class ConverterConfig(HardwareConfig[Encode]):
         rules, block = self.numerics, self.numerics.block
         elements = " or ".join(dict.fromkeys(mode.block.element.name for mode in self.modes))
         if self.has_axis:
-            return axis_words(rules, self.lanes, self.beats)
+            return encoder_words(rules, self.lanes, self.beats)
         first = "the first of the beat" if self.beats > 1 else "element 0"
         of_block = f"; {self.beats} beats are a block" if self.beats > 1 else ""
         return {

@@ -13,6 +13,7 @@ from .architecture import (
     DECODER_CHOICES,
     Amax,
     AmaxKey,
+    BeatArchitecture,
     DecoderArchitecture,
     DecoderArchitectureFields,
     Interface,
@@ -143,35 +144,39 @@ def fields_of(
         for name in CHOICES:
             if getattr(architecture, name) != getattr(usual, name):
                 chosen[name] = str(getattr(architecture, name))
-        if architecture.lanes:
-            chosen["lanes"] = str(architecture.lanes)
-        if architecture.interface is not Interface.STREAM:
-            chosen["interface"] = str(architecture.interface)
-        if set(architecture.registered_after) - architecture.always_registered:
-            chosen["registered_after"] = ",".join(architecture.registered_after)
-        if architecture.layout:
-            chosen["layout"] = architecture.layout
-        return chosen
+        return chosen | _around(architecture)
 
     return min((fields(target, goal) for target in targets for goal in Goal), key=len)
+
+
+def _around(architecture: BeatArchitecture) -> dict[str, str]:
+    """Fields that no goal chooses, if they are not the default."""
+    chosen: dict[str, str] = {}
+    if architecture.lanes:
+        chosen["lanes"] = str(architecture.lanes)
+    if architecture.interface is not Interface.STREAM:
+        chosen["interface"] = str(architecture.interface)
+    if set(architecture.registered_after) - architecture.always_registered:
+        chosen["registered_after"] = ",".join(architecture.registered_after)
+    if architecture.layout:
+        chosen["layout"] = architecture.layout
+    return chosen
 
 
 def decoder_fields_of(
     architecture: DecoderArchitecture, rules: Decode, targets: Iterable[str] = tuple(BEST_DECODERS)
 ) -> dict[str, str]:
     """`fields_of` for a decoder."""
-    around = {"registered_after": ",".join(architecture.registered_after), "layout": architecture.layout}
-    around = {name: value for name, value in around.items() if value}
+    around = _around(architecture)
     several = [names for count in range(len(DECODER_CHOICES) + 1) for names in combinations(DECODER_CHOICES, count)]
     left_out = {"target": GENERIC, "optimize": str(Goal.AREA)}
 
     def found() -> Iterator[dict[str, str]]:
         for target, goal, names in product(targets, Goal, several):
-            chosen = {name: str(getattr(architecture, name)) for name in names} | around
-            if (
-                constructed(optimized_decoder, {"goal": goal, "rules": rules, "target": target, **chosen})
-                == architecture
-            ):
+            chosen = {name: str(getattr(architecture, name)) for name in names}
+            made = constructed(optimized_decoder, {"goal": goal, "rules": rules, "target": target, **chosen})
+            if all(getattr(made, name) == getattr(architecture, name) for name in DECODER_CHOICES):
+                chosen |= around
                 asked = {"target": target, "optimize": str(goal)}
                 yield {name: value for name, value in asked.items() if value != left_out[name]} | chosen
 

@@ -250,7 +250,7 @@ class HardwareConfig(ABC, Generic[Op]):
             *(port for port in entering if port.role is Role.RANDOM),
             *control(("i_valid", Role.VALID, "input"), ("i_ready", Role.READY, "output")),
             *(port for port in ports if port.direction == "output"),
-            *(control(("o_first", Role.FIRST, "output"), ("o_last", Role.LAST, "output")) if self.beats > 1 else ()),
+            *(control(("o_first", Role.FIRST, "output"), ("o_last", Role.LAST, "output")) if self.in_beats else ()),
             *control(("o_valid", Role.VALID, "output"), ("o_ready", Role.READY, "input")),
         )
 
@@ -280,7 +280,7 @@ class HardwareConfig(ABC, Generic[Op]):
         """Clock cycles from a block to its result; 0 without a clock. For a block in several beats, from its first beat
         to the first of its result.
         """
-        return len(self.microarchitecture.registered_after) + (self.beats if self.beats > 1 else 0)
+        return len(self.microarchitecture.registered_after) + (self.gathered if self.gathered > 1 else 0)
 
     @property
     def is_elastic(self) -> bool:
@@ -296,6 +296,22 @@ class HardwareConfig(ABC, Generic[Op]):
     def beats(self) -> int:
         """Clock cycles in which a block enters, a part in each."""
         return 1
+
+    @property
+    def in_beats(self) -> bool:
+        """Do ports say where a beat is in its block? Without lanes each beat is a whole block."""
+        return self.beats > 1 or self.is_elastic
+
+    @property
+    def gathered(self) -> int:
+        """Beats that enter before the first of their results can leave: all of a block, or each one alone."""
+        return 1
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The streams of AXI4-Stream, by the beginnings of their pins; empty without."""
+        end = "_tvalid"
+        return tuple(pin.name.removesuffix(end) for pin in self.pins if pin.name.endswith(end))
 
     def to_dict(self) -> dict[str, object]:
         """The configuration for files, with every format in full."""

@@ -96,6 +96,10 @@ class TileConfig(HardwareConfig[TileEncode]):
         return self.numerics.block_size
 
     @property
+    def gathered(self) -> int:
+        return self.beats
+
+    @property
     def latency(self) -> int:
         return super().latency + (self.beats if self.is_turned else 0)
 

@@ -10,8 +10,8 @@ from amaranth.lib import wiring
 
 from ...spec import Encode, Role, ScaleOrder, ScalePlace
 from ...spec.identifiers import identifier
+from ..cast.axis import AxisCaster
 from ..cast.block import Caster
-from ..config.axis import AXIS_STREAMS
 from ..config.cast import CastConfig
 from ..config.command import option_of
 from ..config.decode import DecoderConfig
@@ -21,7 +21,9 @@ from ..config.hardware import HardwareConfig
 from ..config.nvfp4_decode import Nvfp4DecoderConfig
 from ..config.nvfp4_encode import Nvfp4Config
 from ..config.tile import TileConfig
+from ..decode.axis import AxisDecoder
 from ..decode.block import BlockDecoder
+from ..decode.lanes import LaneDecoder
 from ..encode.block import BlockConverter
 from ..hadamard.transform import HadamardTransform
 from ..lanes.axis import AxisConverter
@@ -59,12 +61,24 @@ COMPONENTS: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
 }
 """The top component of each kind of configuration."""
 
+WITH_LANES: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
+    ConverterConfig: LaneConverter,
+    DecoderConfig: LaneDecoder,
+}
+"""The top component with lanes, and with valid and ready."""
+
+WITH_AXIS: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
+    ConverterConfig: AxisConverter,
+    DecoderConfig: AxisDecoder,
+    CastConfig: AxisCaster,
+}
+"""The top component with AXI4-Stream."""
+
 
 def component_of(config: HardwareConfig) -> type[Pipeline[Any]]:
     """The top component of a configuration."""
-    if isinstance(config, ConverterConfig) and config.beats > 1:
-        return AxisConverter if config.has_axis else LaneConverter
-    return COMPONENTS[type(config)]
+    with_lanes = COMPONENTS | WITH_LANES if config.beats > 1 else COMPONENTS
+    return (WITH_AXIS if config.has_axis else with_lanes)[type(config)]
 
 
 def default_name(config: HardwareConfig) -> str:
@@ -102,7 +116,6 @@ CLOCKING = {
 AXIS_CLOCKING = {
     "clock": {"port": "aclk", "edge": "rising"},
     "reset": {"port": "aresetn", "active": "low", "synchronous": True, "clears": "the valid bits"},
-    "streams": {"input": list(AXIS_STREAMS[:1]), "output": list(AXIS_STREAMS[1:])},
 }
 """The same with AXI4-Stream."""
 
@@ -125,7 +138,12 @@ def describe(config: HardwareConfig, name: str | None = None) -> dict[str, Any]:
 def _clocking(config: HardwareConfig) -> dict[str, object]:
     """The initiation interval is in clock cycles: a block can enter after so many, in so many beats."""
     beats = {"beats": config.beats} if config.beats > 1 else {}
-    return {**beats, "initiation_interval": config.beats, **(AXIS_CLOCKING if config.has_axis else CLOCKING)}
+    clocking: dict[str, object] = {**CLOCKING}
+    if config.has_axis:
+        sides = {"input": "s_", "output": "m_"}
+        streams = {side: [one for one in config.streams if one.startswith(start)] for side, start in sides.items()}
+        clocking = {**AXIS_CLOCKING, "streams": streams}
+    return {**beats, "initiation_interval": config.beats, **clocking}
 
 
 def _modes(config: ConverterConfig) -> list[dict[str, object]]:
@@ -215,8 +233,9 @@ def _timing(config: HardwareConfig) -> str:
             f"Latency: {config.latency} cycles from the first beat of a block to the first of its result, if nothing "
             f"waits; a beat can enter in every cycle (initiation interval {config.beats})."
         )
+    ready = "m_axis_tready" if config.has_axis else "o_ready"
     return (
-        f"Latency: {config.latency} cycles, if nothing waits (o_ready); a block can enter in every cycle "
+        f"Latency: {config.latency} cycles, if nothing waits ({ready}); a block can enter in every cycle "
         "(initiation interval 1)."
     )
 

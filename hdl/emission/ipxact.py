@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, register_namespace, tostring
 
 from ...spec import Port, Role
-from ..config.axis import AXIS_STREAMS
 from ..config.hardware import HardwareConfig
 from ..registers.table import (
     ADDRESS_BITS,
@@ -134,7 +133,7 @@ def _memory_maps(registers: Sequence[Register]) -> Element:
 
 def _streams(config: HardwareConfig, pins: Sequence[Port]) -> list[Element]:
     if config.has_axis:
-        return [_named_bus(pins, name, STREAM) for name in AXIS_STREAMS]
+        return [_named_bus(pins, name, STREAM) for name in config.streams]
     return [found for side in ("input", "output") if (found := _stream(config, side)) is not None]
 
 

@@ -11,61 +11,30 @@ from typing import ClassVar
 from amaranth.hdl import Module, Signal, Value
 
 from ..config.encode import ConverterConfig
+from ..config.hardware import HardwareConfig
 from ..config.tile import TileConfig
 from .keys import front_stages
 
 
-class BeatControl:
-    """The valid bits and the beat counters, as statements in the top module.
+class FlowControl:
+    """The valid bits of beats on their way out, as statements in the top module.
 
     Attributes
     ----------
-    front_enable, back_enable : enables of the registers before and behind the store
-    can_write : whether the store has room for a beat
-    writes, reads : whether a beat is written to the store or read from it
-    write_beat, read_beat : its address there
-    is_first_write, is_last_write, is_first_read, is_last_read : its place in its block
+    back_enable : enable of the registers on this way
+    reads : whether a beat begins this way
     """
 
-    SLOTS: ClassVar[int] = 1
-    """Blocks in the store."""
     PREFIX: ClassVar[str] = ""
     """Begins the names of all signals, if the module has another control."""
 
-    def __init__(self, config: ConverterConfig | TileConfig) -> None:
+    def __init__(self, config: HardwareConfig) -> None:
         self.config = config
-        address = (config.beats * self.SLOTS - 1).bit_length()
-        self.front_enable = self.signal("front_enable")
         self.back_enable = self.signal("back_enable")
-        self.can_write = self.signal("can_write")
-        self.writes = self.signal("writes")
         self.reads = self.signal("reads")
-        self.write_beat = self.signal("write_beat", address)
-        self.read_beat = self.signal("read_beat", address)
-        beat = slice(0, (config.beats - 1).bit_length())
-        self.is_first_write, self.is_last_write = ~self.write_beat[beat].any(), self.write_beat[beat].all()
-        self.is_first_read, self.is_last_read = ~self.read_beat[beat].any(), self.read_beat[beat].all()
 
     def signal(self, name: str, width: int = 1) -> Signal:
         return Signal(width, name=f"{self.PREFIX}{name}")
-
-    def places(self) -> tuple[str, ...]:
-        """Stage boundaries with registers in front of the store and behind it."""
-        return self.config.microarchitecture.registered_after
-
-    def connect(self, m: Module, i_valid: Value, i_ready: Signal, o_valid: Signal, o_ready: Value) -> None:
-        """Add the control to the top module, with its handshake."""
-        registered, before = self.places(), front_stages(self.config)
-        front = [place for place in registered if place in before]
-        back = [place for place in registered if place not in before]
-        offered = self.chain(m, i_valid, front, self.front_enable)
-        self.leave(m, back, o_valid, o_ready)
-        m.d.comb += [
-            self.writes.eq(offered & self.can_write),
-            self.front_enable.eq(self.can_write | ~offered if front else self.can_write),
-            i_ready.eq(self.front_enable),
-        ]
-        self.store(m)
 
     def leave(self, m: Module, back: list[str], o_valid: Signal, o_ready: Value) -> None:
         """The way out: registers at these boundaries, and the handshake."""
@@ -79,6 +48,53 @@ class BeatControl:
             with m.If(enable):
                 m.d.sync += valid.eq(before)
         return valid
+
+
+class BeatControl(FlowControl):
+    """The valid bits and the beat counters of an encoder, as statements in the top module.
+
+    Attributes
+    ----------
+    front_enable, back_enable : enables of the registers before and behind the store
+    can_write : whether the store has room for a beat
+    writes, reads : whether a beat is written to the store or read from it
+    write_beat, read_beat : its address there
+    is_first_write, is_last_write, is_first_read, is_last_read : its place in its block
+    """
+
+    SLOTS: ClassVar[int] = 1
+    """Blocks in the store."""
+
+    def __init__(self, config: ConverterConfig | TileConfig) -> None:
+        super().__init__(config)
+        self.places_before = front_stages(config)
+        address = (config.beats * self.SLOTS - 1).bit_length()
+        self.front_enable = self.signal("front_enable")
+        self.can_write = self.signal("can_write")
+        self.writes = self.signal("writes")
+        self.write_beat = self.signal("write_beat", address)
+        self.read_beat = self.signal("read_beat", address)
+        beat = slice(0, (config.beats - 1).bit_length())
+        self.is_first_write, self.is_last_write = ~self.write_beat[beat].any(), self.write_beat[beat].all()
+        self.is_first_read, self.is_last_read = ~self.read_beat[beat].any(), self.read_beat[beat].all()
+
+    def places(self) -> tuple[str, ...]:
+        """Stage boundaries with registers in front of the store and behind it."""
+        return self.config.microarchitecture.registered_after
+
+    def connect(self, m: Module, i_valid: Value, i_ready: Signal, o_valid: Signal, o_ready: Value) -> None:
+        """Add the control to the top module, with its handshake."""
+        registered, before = self.places(), self.places_before
+        front = [place for place in registered if place in before]
+        back = [place for place in registered if place not in before]
+        offered = self.chain(m, i_valid, front, self.front_enable)
+        self.leave(m, back, o_valid, o_ready)
+        m.d.comb += [
+            self.writes.eq(offered & self.can_write),
+            self.front_enable.eq(self.can_write | ~offered if front else self.can_write),
+            i_ready.eq(self.front_enable),
+        ]
+        self.store(m)
 
     def is_apart(self) -> Value:
         """Is the place that is written another one than the place that is read?"""

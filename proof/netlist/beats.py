@@ -1,8 +1,9 @@
-"""The parts of an encoder with lanes: the modules in front of the store and behind it, and everything between them.
+"""The parts of hardware with lanes: the modules that compute the bits of a beat, and everything else.
 
-The module in front computes the key and the stored numbers of a beat, and the module behind it the scale and the codes.
-Both are pure delays with an enable, which is checked here. So the order of beats is a question about the rest of the
-design, in which these two modules are left out, and the bits are a question about these two modules without registers.
+In an encoder the module in front of the store computes the key and the stored numbers of a beat, and the module behind
+it the scale and the codes. A decoder has no store, and one module that computes the numbers of a beat. These modules
+are pure delays with an enable, which is checked here. So the order of beats is a question about the rest of the design,
+in which they are left out, and the bits are a question about these modules without registers.
 """
 
 from __future__ import annotations
@@ -13,29 +14,71 @@ from functools import cached_property
 from itertools import product
 
 from ...hdl import ConverterConfig
+from ...hdl.config.beats import BeatConfig
 from ...hdl.lanes.keys import front_stages
+from ...spec import Decode, Encode
 from .design import DISSOLVED, FREED, UNSAID, Cut, Design, Part, provide
 from .handshake import GATES
 from .pipeline import BITS, WITH_ENABLES, bypass, check_delay
 from .structure import StructureError
 
-KEYS, CODES = "beat_keys", "beat_codes"
-"""The instances in front of the store and behind it."""
+KEYS, CODES, NUMBERS = "beat_keys", "beat_codes", "beat_numbers"
+"""The instances in front of the store of an encoder and behind it, and the one of a decoder."""
 
-OF_BLOCK = ("key", "mode")
-"""Inputs of the module behind the store that count with the first beat of a block only."""
+MARKS = ("o_first", "o_last")
 
-INPUTS = ("x", "mode", "random")
-"""Inputs of the module in front that are ports of the top module."""
 
-RESULTS = ("scale", "p", "o_first", "o_last")
-"""Outputs of the module behind the store, which are ports of the top module."""
+@dataclass(frozen=True, kw_only=True)
+class Ends:
+    """The modules of a beat in the hardware of an operation."""
 
-DELAYS = (
-    "the modules in front of the store and behind it are pure delays with an enable; the second one takes the key and "
-    "the mode of a block with its first beat"
-)
-"""The result of `Beats.check_delays` in words."""
+    front: str = ""
+    """The instance in front of the store; empty without a store."""
+    back: str
+    """The instance behind the store, or the only one."""
+    of_block: tuple[str, ...]
+    """Inputs of the back that count with the first beat of a block only."""
+    inputs: tuple[str, ...]
+    """Inputs of the first instance that are ports of the top module."""
+    results: tuple[str, ...]
+    """Outputs of the back, which are ports of the top module."""
+    control: tuple[str, ...]
+    """The wires of the registers, next to valid bits, that decide about beats."""
+    delays: str
+    """The result of `Beats.check_delays` in words."""
+
+    @property
+    def instances(self) -> tuple[str, ...]:
+        return tuple(filter(None, (self.front, self.back)))
+
+    def outside(self, instance: str) -> set[str]:
+        """Ports of an instance that are ports of the top module."""
+        inputs = self.inputs if instance == self.instances[0] else ()
+        return {"clk", *inputs, *(self.results if instance == self.back else ())}
+
+
+ENDS: dict[str, Ends] = {
+    Encode.name: Ends(
+        front=KEYS,
+        back=CODES,
+        of_block=("key", "mode"),
+        inputs=("x", "mode", "random"),
+        results=("scale", "p", *MARKS),
+        control=("has_block", "write_beat", "read_beat"),
+        delays="the modules in front of the store and behind it are pure delays with an enable; the second one takes "
+        "the key and the mode of a block with its first beat",
+    ),
+    Decode.name: Ends(
+        back=NUMBERS,
+        of_block=("scale",),
+        inputs=("p", "scale", "random"),
+        results=("y", *MARKS),
+        control=("beat",),
+        delays="the module of the numbers of a beat is a pure delay with an enable, and takes the scale of a block "
+        "with its first beat",
+    ),
+}
+"""By the name of the operation."""
 
 ADDRESS = "write_beat"
 """The address at which the store is written: the register, and the port of the store."""
@@ -52,7 +95,11 @@ class Beats:
     """The parts of a design with the ports of a configuration with lanes."""
 
     design: Design
-    config: ConverterConfig
+    config: BeatConfig
+
+    @property
+    def ends(self) -> Ends:
+        return ENDS[self.config.numerics.name]
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -62,23 +109,26 @@ class Beats:
     @property
     def front(self) -> int:
         """Registers in front of the store."""
+        if not self.ends.front:
+            return 0
+        assert isinstance(self.config, ConverterConfig)
         return sum(place in front_stages(self.config) for place in self.places)
 
     @property
     def back(self) -> int:
-        """Registers behind the store."""
+        """Registers behind the store, or all."""
         return len(self.places) - self.front
 
     @cached_property
     def modules(self) -> dict[str, str]:
-        """The modules of the two instances. Raises `StructureError` if one is missing."""
+        """The modules of the instances. Raises `StructureError` if one is missing."""
         cells = self.design.modules[self.design.top]["cells"]
-        if missing := [name for name in (KEYS, CODES) if name not in cells]:
+        if missing := [name for name in self.ends.instances if name not in cells]:
             raise StructureError(f"{self.design.top} has no {missing[0]}")
-        return {name: cells[name]["type"] for name in (KEYS, CODES)}
+        return {name: cells[name]["type"] for name in self.ends.instances}
 
     def control(self) -> dict:
-        """The flat top module without the two instances: their inputs are outputs, and their outputs are inputs.
+        """The flat top module without the instances: their inputs are outputs, and their outputs are inputs.
 
         Raises `StructureError` unless they are connected to the ports of the top module, and all storage is registers
         at the rising edge of ``clk``.
@@ -93,19 +143,19 @@ class Beats:
             "opt_clean",
         )[self.design.top]
         ports = {name: port["bits"] for name, port in top["ports"].items()}
-        cells = {name: top["cells"].pop(name) for name in (KEYS, CODES)}
+        cells = {name: top["cells"].pop(name) for name in self.modules}
         for cell in top["cells"].values():
             _check_storage(cell, ports["clk"])
         for instance, cell in cells.items():
             known = self.design.modules[self.modules[instance]]["ports"]
-            outside = {"clk", *(INPUTS if instance == KEYS else RESULTS)}
+            outside = self.ends.outside(instance)
             for port, bits in cell["connections"].items():
                 if port not in outside:
                     direction = "output" if known[port]["direction"] == "input" else "input"
                     top["ports"][f"{instance}_{port}"] = {"direction": direction, "bits": bits}
                 elif bits != ports.get(port):
                     raise StructureError(f"{port} of {instance} is not {port} of {self.design.top}")
-        for port in (*INPUTS, *RESULTS):
+        for port in (*self.ends.inputs, *self.ends.results):
             top["ports"].pop(port, None)
         return top
 
@@ -117,8 +167,10 @@ class Beats:
     @property
     def control_registers(self) -> tuple[str, ...]:
         """The wires of the registers that decide which beat enters the store and which one leaves it."""
-        whole = ("key_waits", "can_write") if self.has_halves else ("has_block",)
-        return (*whole, "write_beat", "read_beat", *(f"valid_{place}_q" for place in self.places))
+        own = self.ends.control
+        if self.has_halves:
+            own = ("key_waits", "can_write", *own[1:])
+        return (*own, *(f"valid_{place}_q" for place in self.places))
 
     def check_known(self) -> None:
         """Raise `StructureError` unless an edge with ``rst`` gives each register of the control a value, and it then
@@ -136,7 +188,8 @@ class Beats:
         known |= {bit for name in ("rst", "i_valid", "o_ready") for bit in module["ports"][name]["bits"]}
         known |= {bit for name in self.control_registers for bit in _net(module, name)}
         whole = self.design.modules[self.design.top]
-        if whole["cells"].get("block_store", {"connections": {}})["connections"].get(ADDRESS) != _net(whole, ADDRESS):
+        store = whole["cells"].get("block_store", {"connections": {}})["connections"]
+        if self.ends.front and store.get(ADDRESS) != _net(whole, ADDRESS):
             raise StructureError(f"the store is not written at {ADDRESS}")
         for name in self.control_registers:
             if not set(_captured(cleared, name)) <= {"0", "1"}:
@@ -145,15 +198,16 @@ class Beats:
                 raise StructureError(f"{name} depends on more than the control of beats")
 
     def check_delays(self) -> None:
-        """Raise `StructureError` unless the two modules are pure delays with an enable, and the one behind the store
-        takes the key and the mode of a block with its first beat."""
-        for instance, registers in ((KEYS, self.front), (CODES, self.back)):
-            name = self.modules[instance]
+        """Raise `StructureError` unless the modules are pure delays with an enable, and the back takes what is of a
+        block (`Ends.of_block`) with the first beat."""
+        for instance, name in self.modules.items():
+            registers = self.back if instance == self.ends.back else self.front
             module = self._netlist(f"flatten {name}", *UNSAID, *FREED, "memory_map", *WITH_ENABLES, BITS)[name]
-            _Delay(module, instance).check(registers)
+            of_block = self.ends.of_block if instance == self.ends.back else ()
+            _Delay(module, instance, of_block).check(registers)
 
     def without_registers(self) -> dict[str, dict]:
-        """The two modules and those inside them, with wires in place of registers."""
+        """The modules and those inside them, with wires in place of registers."""
         modules = self._netlist(*UNSAID, *FREED, *WITH_ENABLES)
         waiting, found = list(self.modules.values()), dict[str, dict]()
         while waiting:
@@ -206,8 +260,8 @@ def _captured(module: dict, name: str) -> list:
 class _Delay:
     """The check of a flat module of gates: which of its registers move when."""
 
-    def __init__(self, module: dict, instance: str) -> None:
-        self.module, self.instance = module, instance
+    def __init__(self, module: dict, instance: str, of_block: tuple[str, ...] = ()) -> None:
+        self.module, self.instance, self.of_block = module, instance, of_block
         self.ports = {name: port["bits"] for name, port in module["ports"].items()}
         self.drivers = {
             bit: name
@@ -239,13 +293,13 @@ class _Delay:
         check_delay(self.module, registers)
 
     def _check_sources(self, of_beat: list[str], of_block: list[str]) -> None:
-        """Registers of a block take the key and the mode, and nothing else does."""
+        """Registers of a block take the inputs of a block, and nothing else does."""
         cells = self.module["cells"]
-        shared = {bit for port in OF_BLOCK for bit in self.ports.get(port, ())} if self.instance == CODES else set()
+        shared = {bit for port in self.of_block for bit in self.ports.get(port, ())}
         others = {
             bit
             for name, port in self.module["ports"].items()
-            if port["direction"] == "input" and name not in (*OF_BLOCK, "clk")
+            if port["direction"] == "input" and name not in (*self.of_block, "clk")
             for bit in port["bits"]
         }
         kept = {bit for name in of_block for bit in cells[name]["connections"]["Q"]}
@@ -258,7 +312,9 @@ class _Delay:
             bit for name, port in self.module["ports"].items() if port["direction"] == "output" for bit in port["bits"]
         ]
         if self.leaves(ends) & shared:
-            raise StructureError(f"{self.instance} uses the key of a block with another beat than its first")
+            raise StructureError(
+                f"{self.instance} uses the {self.of_block[0]} of a block with another beat than its first"
+            )
         of_scale = self.ports.get("scale", ())
         found, waiting = set[object](), list(of_scale)
         while waiting:  # through registers

@@ -41,6 +41,7 @@ class _Assembly:
     """The netlist of the block in the making."""
 
     def __init__(self, beats: Beats) -> None:
+        assert isinstance(beats.config, ConverterConfig)
         self.beats, self.config = beats, beats.config
         self.modules = beats.without_registers()
         self.keys, self.codes = (self.modules[beats.modules[name]] for name in (KEYS, CODES))

@@ -7,7 +7,7 @@ whole block is asked about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -37,7 +37,7 @@ class Elementwise(Provable[Op, ElementSpecification]):
 
     def composed(
         self, config: HardwareConfig[Op], design: Design, specify: Callable[[Op], ElementSpecification]
-    ) -> list[Question]:
+    ) -> Iterable[Question]:
         """A question about blocks of equal elements."""
         check_lanes(design, config.numerics)
         return _questions(config.numerics, design, specify(config.numerics), equal=True)

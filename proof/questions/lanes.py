@@ -1,23 +1,27 @@
-"""Questions about encoders with lanes: the order of their beats, and then the bits of a whole block."""
+"""Questions about hardware with lanes: the order of its beats, and then the bits of a whole block or of a beat."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
-from ...hdl import ConverterConfig, HardwareConfig
-from ...spec import Encode
+from ...hdl import ConverterConfig, DecoderConfig, HardwareConfig
+from ...hdl.config.beats import BeatConfig
+from ...sim.transactions import Transactions
+from ...spec import Decode, Encode
 from ..netlist.beats import Beats
 from ..netlist.design import Design
+from ..netlist.one_beat import of_a_beat, one_beat
 from ..netlist.structure import StructureError
 from ..netlist.whole_block import at_once, whole_block
 from ..specification.encode import Specification
 from ..specification.order import Order
+from .elementwise import ElementSpecification, ProvableDecode
 from .encode import ProvableEncode
 from .question import Question
 
 
-class ProvableLanes(ProvableEncode):
+class EncodeInBeats(ProvableEncode):
     """The proof of an encoder with lanes."""
 
     is_asked_whole: ClassVar[bool] = False
@@ -39,10 +43,51 @@ class ProvableLanes(ProvableEncode):
     def monolithic(
         self, config: HardwareConfig[Encode], design: Design, nan_codes_free: bool = False
     ) -> list[Question]:
-        raise StructureError(f"{config.formats} with lanes is proved in parts only")
+        raise StructureError(IN_PARTS.format(config.formats))
+
+
+class DecodeInBeats(ProvableDecode):
+    """The proof of a decoder with lanes."""
+
+    is_asked_whole: ClassVar[bool] = False
+    has_beats: ClassVar[bool] = True
+
+    def composed(
+        self, config: HardwareConfig[Decode], design: Design, specify: Callable[[Decode], ElementSpecification]
+    ) -> Iterator[Question]:
+        """Questions about the order of beats, for any codes, and those about the numbers of a beat."""
+        assert isinstance(config, DecoderConfig)
+        order = order_of(config, design)
+        order.beats.check_delays()
+        beat = one_beat(order.beats)
+        yield from order.questions()
+        order.beats.check_known()
+        yield from super().composed(of_a_beat(config), beat, specify)
+
+    def monolithic(
+        self, config: HardwareConfig[Decode], design: Design, nan_codes_free: bool = False
+    ) -> list[Question]:
+        raise StructureError(IN_PARTS.format(config.formats))
+
+    def blocks(self, rules: Decode, values: dict[str, int]) -> Transactions:
+        """A block whose beats all have the values of one beat."""
+        names = [port.name for port in rules.ports if port.direction == "input" and port.lanes > 1]
+        lanes = dict.fromkeys(names, 0)
+        for name in names:
+            while f"{name}{lanes[name]}" in values or (not lanes[name] and name in values):
+                lanes[name] += 1
+        every = {
+            f"{name}{lane}": values.get(f"{name}{lane % lanes[name]}", values.get(name, 0))
+            for name in names
+            for lane in range(rules.block_size)
+        }
+        return super().blocks(rules, {**values, **every})
+
+
+IN_PARTS = "{} with lanes is proved in parts only"
 
 
 def order_of(config: HardwareConfig, design: Design) -> Order:
     """The statements about the order of the beats of a design."""
-    assert isinstance(config, ConverterConfig)
+    assert isinstance(config, BeatConfig)
     return Order(Beats(design, config))

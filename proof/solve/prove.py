@@ -14,7 +14,7 @@ from ...host.errors import DesignError
 from ...host.files import claimed, write_whole
 from ...spec.catalogue import known_name
 from ...synth.yosys import yosys_version
-from ..netlist.beats import ADDRESS, DELAYS
+from ..netlist.beats import ADDRESS, ENDS
 from ..netlist.design import NETLISTS, Design
 from ..netlist.handshake import PROVED, check_handshake, moving
 from ..netlist.pipeline import bypassed, combinational
@@ -382,7 +382,7 @@ class _Asker:
 
 def _handshake(config: HardwareConfig) -> str:
     """The result of the checks of registers, in words."""
-    return DELAYS if provable(config).has_beats else PROVED
+    return ENDS[config.numerics.name].delays if provable(config).has_beats else PROVED
 
 
 def _clear(folder: Path) -> None:

@@ -28,14 +28,15 @@ def traced(order: Order, folder: Path, *, solver: str, timeout: float) -> Trace 
     answer = solve(question.text, question.names, solver=solver, timeout=timeout)
     if answer.result != "sat":
         return None
-    widths = order.shown | {"x": order.beats.config.lanes * order.beats.config.numerics.source.bits}
+    widths = order.widths_of_trace
     edges: list[dict[str, int]] = []
     while f"e{len(edges)}_rst" in answer.values:
         edges.append({name: answer.values[f"e{len(edges)}_{name}"] for name in widths})
     last = next(number for number, edge in enumerate(edges) if number and edge["wrong"])
     edges = edges[: last + 1]
     file = write_whole(folder / FILE, vcd(edges, widths))
-    return Trace(words=tuple(sentences(edges, order.beats.config.beats)), file=file)
+    words = (order.in_words(sentence) for sentence in sentences(edges, order.beats.config.beats))
+    return Trace(words=tuple(words), file=file)
 
 
 def sentences(edges: list[dict[str, int]], beats: int) -> list[str]:
@@ -49,7 +50,8 @@ def sentences(edges: list[dict[str, int]], beats: int) -> list[str]:
         else:
             if edge["i_valid"] and edge["i_ready"]:
                 name = f"beat {entered % beats} of block {entered // beats}"
-                events.append(f"{name} enters, x = {edge['x']:#x}, with the largest key {edge['key']:#x}")
+                given = f"x = {edge['x']:#x}" if "x" in edge else f"p = {edge['word']:#x}"
+                events.append(f"{name} enters, {given}, with the largest key {edge['key']:#x}")
                 entered += 1
             elif edge["i_valid"]:
                 events.append("a beat is offered and not taken")

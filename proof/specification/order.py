@@ -1,4 +1,4 @@
-"""Questions about the order of beats of an encoder with lanes.
+"""Questions about the order of beats of hardware with lanes.
 
 The design without the modules of its numbers is a transition system. `order.sv` lists what must never
 happen (`wrong`) and the relation of its registers (`related`). Two questions are the cases of an induction. The others
@@ -14,7 +14,9 @@ from functools import cached_property
 from importlib.resources import files
 from itertools import pairwise
 
-from ..netlist.beats import CODES, KEYS, Beats
+from ...spec import Decode, Encode
+from ..netlist.beats import CODES, KEYS, NUMBERS, Beats
+from ..netlist.design import Part
 from ..netlist.structure import StructureError
 from ..questions.question import Question, constant, question
 
@@ -34,6 +36,19 @@ WRONG = (
 )
 """Faults by the bits of ``wrong``."""
 
+NOUNS: dict[str, dict[str, str]] = {
+    Encode.name: {},
+    Decode.name: {
+        "the numbers": "the codes",
+        "another largest key than its block has, or before its block is whole": "another scale than its block has",
+        "the largest key and the mode of its own block": "the scale of its own block",
+        "with the largest key": "with the scale",
+        "under the key": "under the scale",
+        "stored as": "with the codes",
+    },
+}
+"""Words for an operation in place of words for encoders, by its name."""
+
 RELATIONS = 10
 """Bits of ``related`` in `order.sv`."""
 
@@ -43,6 +58,15 @@ SEEN = ("rst", "i_valid", "i_ready", "o_valid", "o_ready")
 SHOWN = (*SEEN, "key", "word", "o_key", "o_word", "o_first", "o_last", "wrong")
 """The wires of a trace."""
 
+
+PASSING = (
+    "assign has_block = 0;",
+    "assign write_beat = read_beat;",
+    "assign words = 0;",
+    "assign read_key = key;",
+    "assign read_word = word;",
+)
+"""Wires of `order.sv` in place of a store, if beats pass."""
 
 WIRE = re.compile(r"^; yosys-smt2-(?:input|output) (\w+) (\d+)", re.MULTILINE)
 """A port in the text that Yosys writes."""
@@ -57,7 +81,19 @@ class Order:
     @property
     def bound(self) -> int:
         """Edges after which a whole block has left, if the receiver does not wait."""
-        return (1 + self.beats.has_halves) * (self.beats.front + self.beats.config.beats) + self.beats.back
+        gathered = self.beats.config.beats if self.has_store else 0
+        return (1 + self.beats.has_halves) * (self.beats.front + gathered) + self.beats.back
+
+    @property
+    def has_store(self) -> bool:
+        """Does a block wait in a store until it is whole?"""
+        return bool(self.beats.ends.front)
+
+    def in_words(self, sentence: str) -> str:
+        """A sentence about an encoder in the words of the operation."""
+        for words, others in NOUNS[self.beats.config.numerics.name].items():
+            sentence = sentence.replace(words, others)
+        return sentence
 
     @cached_property
     def relation(self) -> str:
@@ -67,16 +103,15 @@ class Order:
         nets = {name: net["bits"] for name, net in control["netnames"].items()}
         valid = [f"valid_{place}_q" for place in beats.places]
         halves = 1 + beats.has_halves
-        words = [f"block_store.words[{place}]" for place in range(count * halves)]
+        words = [f"block_store.words[{place}]" for place in range(count * halves)] if self.has_store else []
         waiting = {"can_write": ["can_write"], "running_key": ["key_accumulator.largest_q"]} if beats.has_halves else {}
         for name in (*beats.control_registers, *waiting.get("running_key", ()), *words):
             if name not in nets:
                 raise StructureError(f"{design.top} has no register {name}")
         for name, members in {
+            **{name: [name] for name in beats.ends.control},
+            **({"has_block": beats.control_registers[:1]} if self.has_store else {}),
             **waiting,
-            "has_block": beats.control_registers[:1],
-            "write_beat": ["write_beat"],
-            "read_beat": ["read_beat"],
             "front": valid[: beats.front],
             "back": valid[beats.front :],
             "words": words,
@@ -117,6 +152,9 @@ class Order:
         def width(*names: str) -> int:
             return sum(len(ports[name]["bits"]) for name in names if name in ports)
 
+        if not self.has_store:
+            ports = self.beats.design.modules[self.beats.modules[NUMBERS]]["ports"]
+            return {"KEY": width("scale"), "WORD": width("p", "random"), "MODE": 1}
         return {
             "KEY": width(f"{KEYS}_key"),
             "WORD": width(f"{KEYS}_numbers", f"{KEYS}_random_of_beat"),
@@ -129,6 +167,7 @@ class Order:
         place, halves = (count - 1).bit_length(), 1 + beats.has_halves
         widths, has_modes = self.widths(ports), f"{CODES}_mode" in ports
         parameters = widths | {
+            "STORE": int(self.has_store),
             "FRONT": beats.front,
             "BACK": beats.back,
             "BEATS": count,
@@ -152,7 +191,7 @@ class Order:
         }
         outputs = {"o_key": key, "o_word": word, "o_mode": mode, "o_first": 1, "o_last": 1}
         outputs |= {"assumed": 1, "wrong": len(WRONG), "related": RELATIONS}
-        numbers = len(ports[f"{KEYS}_numbers"]["bits"])
+        numbers = len(ports[f"{KEYS}_numbers"]["bits"]) if self.has_store else 0
         connected = {
             **{name: name for name in ("clk", *SEEN)},
             f"{KEYS}_key": "written_key",
@@ -167,6 +206,10 @@ class Order:
             f"{CODES}_mode": "read_mode",
             f"{CODES}_is_first": "read_first",
             f"{CODES}_is_last": "read_last",
+            f"{NUMBERS}_enable": "back_enable",
+            f"{NUMBERS}_is_first": "read_first",
+            f"{NUMBERS}_is_last": "read_last",
+            "seen_beat": "read_beat",
             "seen_has_block": "has_block",
             "seen_can_write": "can_write",
             "seen_running_key": "running_key",
@@ -189,6 +232,7 @@ class Order:
             "  assign front_valid[0] = i_valid;",
             *([] if has_modes else ["  wire mode = 0;", "  assign read_mode = 0;"]),
             *(["  assign front_enable = i_ready;"] if f"{KEYS}_enable" not in ports else []),
+            *([] if self.has_store else [f"  {line}" for line in PASSING]),
             f"  {beats.design.top} design({pins});",
             f"  mxcast_order #({', '.join(f'.{name}({value})' for name, value in parameters.items())}) order(",
             "    " + ", ".join(f".{name}({name})" for name in names) + ");",
@@ -247,8 +291,11 @@ class Order:
         )
         yield question(
             "order",
-            "the n-th beat that leaves is the n-th that entered, under the largest key and the mode of its own block, "
-            f"marked by o_first and o_last, unchanged while it waits, and within {bound} edges without stalls",
+            self.in_words(
+                "the n-th beat that leaves is the n-th that entered, under the largest key and the mode of its own "
+                "block, marked by o_first and o_last, unchanged while it waits, and within "
+                f"{bound} edges without stalls"
+            ),
             ("wrong",),
             self.steps("s"),
             related,
@@ -295,24 +342,38 @@ class Order:
         return f"{self.steps(*states)}(assert {self.wire('rst', states[0])})\n"
 
     def fault(self) -> Question:
-        """The question whether something wrong happens soon after a reset, for numbers of the source; it returns what
-        is seen at each edge."""
-        states, part = self._edges(), self.beats.keys_part()
-        texts, names = [self._after_reset(), part.text], []
-        widths = self.shown | {"x": self.beats.config.lanes * self.beats.config.numerics.source.bits}
+        """The question whether something wrong happens soon after a reset; it returns what is seen at each edge. In an
+        encoder keys and stored numbers belong to some numbers."""
+        states, texts, names = self._edges(), [self._after_reset()], []
+        part = self.beats.keys_part() if self.has_store else None
+        if part is not None:
+            texts.append(part.text)
         for state in states:
             given = f"given_{state}"
-            numbers = part.wire("numbers", given)
-            if self.beats.config.numerics.random_bits:
-                numbers = f"(concat {part.wire('random_of_beat', given)} {numbers})"
-            texts += [part.state(given), f"(assert (= {self.wire('key', state)} {part.wire('key', given)}))\n"]
-            texts.append(f"(assert (= {self.wire('word', state)} {numbers}))\n")
-            if self.beats.config.alternatives:
-                texts.append(f"(assert (= {self.wire('mode', state)} {part.wire('mode', given)}))\n")
-            for name, width in widths.items():
+            if part is not None:
+                texts += self._computed(part, state, given)
+            for name, width in self.widths_of_trace.items():
                 names.append(f"{state}_{name}")
-                wire = part.wire("x", given) if name == "x" else self.wire(name, state)
+                wire = part.wire("x", given) if part is not None and name == "x" else self.wire(name, state)
                 texts.append(constant(names[-1], 0 if width == 1 else width, wire))
         wrong = [f"(not {self._all('wrong', state, 0)})" for state in states[1:]]
         description = f"nothing wrong happens in {len(states) - 1} edges after a reset"
         return question("order-fault", description, tuple(names), *texts, f"(assert (or {' '.join(wrong)}))\n")
+
+    @property
+    def widths_of_trace(self) -> dict[str, int]:
+        """The wires of a trace and their widths: `shown`, and the numbers of an encoder."""
+        config = self.beats.config
+        return self.shown | ({"x": config.lanes * config.numerics.source.bits} if self.has_store else {})
+
+    def _computed(self, part: Part, state: str, given: str) -> list[str]:
+        """Statements that the key, the stored numbers and the mode in a state are of numbers in the state ``given`` of
+        the part in front of the store."""
+        numbers = part.wire("numbers", given)
+        if self.beats.config.numerics.random_bits:
+            numbers = f"(concat {part.wire('random_of_beat', given)} {numbers})"
+        pairs = {"key": part.wire("key", given), "word": numbers}
+        if self.beats.config.alternatives:
+            pairs["mode"] = part.wire("mode", given)
+        equal = [f"(assert (= {self.wire(name, state)} {value}))\n" for name, value in pairs.items()]
+        return [part.state(given), *equal]

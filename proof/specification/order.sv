@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the order of beats is in an encoder with lanes, and the relation of its registers by which it is proved.
+// What the order of beats is in hardware with lanes, and the relation of its registers by which it is proved.
+//
+// In an encoder (STORE) a block waits in a store until it is whole, and each of its beats leaves under its largest key.
+// In a decoder beats pass, and each leaves under the key, the scale, with which the first beat of its block entered.
 //
 // Beats are numbered in the order in which they enter. One block of all is watched: the solver chooses which (mark), and
 // one beat of it (chosen), so what holds for the watched one holds for all. The key, the stored numbers and the mode of
@@ -7,6 +10,7 @@
 // state that can be reached, which a solver proves by one step from any state in which it is true.
 
 module mxcast_order #(
+  parameter STORE = 1,   // whether a block waits in a store; without one FRONT is 0
   parameter FRONT = 0,   // registers in front of the store
   parameter BACK = 1,    // registers behind it, at least one
   parameter BEATS = 4,   // beats of a block, a power of two
@@ -41,7 +45,7 @@ module mxcast_order #(
   output [8:0] wrong,
   output [9:0] related
 );
-  localparam BOUND = SLOTS * (FRONT + BEATS) + BACK;  // clock edges in which a whole block leaves, at most
+  localparam BOUND = SLOTS * (FRONT + (STORE ? BEATS : 0)) + BACK;  // clock edges in which a whole block leaves, at most
   localparam [COUNT-1:0] ALL = BEATS;
   integer i;
 
@@ -85,7 +89,7 @@ module mxcast_order #(
   reg watched;                                // some beat of it is inside, or it is entering
   reg [COUNT-1:0] ahead;                      // beats inside that entered before it; below zero: less its beats that left
   reg [COUNT-1:0] entered;                    // its beats that have entered
-  reg [KEY-1:0] largest;                      // the largest key of these
+  reg [KEY-1:0] largest;                      // the largest key of these; without a store the key of the first
   reg [MODE-1:0] its_mode;
   reg [WORD-1:0] its_word;                    // the stored numbers of its chosen beat
   reg [PLACE-1:0] its_beat;
@@ -123,7 +127,7 @@ module mxcast_order #(
     end
     if (goes_on) begin
       entered <= entered + 1'b1;
-      if (key > largest) largest <= key;
+      if (STORE && key > largest) largest <= key;
       if (its_beat == entered) its_word <= word;
     end
     if (rst) begin inside <= 0; in_beat <= 0; out_beat <= 0; watched <= 0; calm <= 0; end
@@ -139,7 +143,7 @@ module mxcast_order #(
     is_result && inside != 0 && o_last != (out_beat == BEATS - 1),             // 5
     is_result && inside != 0 && o_first != (out_beat == 0),                    // 4
     is_result && is_at_output && o_mode != its_mode,                           // 3
-    is_result && is_at_output && (entered != ALL || o_key != largest),         // 2
+    is_result && is_at_output && (STORE && entered != ALL || o_key != largest),  // 2
     is_result && is_at_output && at_output == its_beat && o_word != its_word,  // 1
     is_result && inside == 0                                                   // 0
   };
@@ -167,7 +171,8 @@ module mxcast_order #(
     behind = 0; before = 0;
     for (i = 0; i < BACK; i = i + 1) behind = behind + back_valid[i];
     for (i = 1; i <= FRONT; i = i + 1) before = before + front_valid[i];
-    if (SLOTS == 1) stored = has_block ? ALL - read_place + write_place : write_place;
+    if (!STORE) stored = 0;
+    else if (SLOTS == 1) stored = has_block ? ALL - read_place + write_place : write_place;
     else stored = (write_beat - read_beat) & (2 * BEATS - 1);
     chosen_word = 0;
     for (i = 0; i < BEATS * SLOTS; i = i + 1) if (chosen_address == i) chosen_word = words[WORD*i +: WORD];
@@ -179,7 +184,8 @@ module mxcast_order #(
       if (b_first[i] != ((out_beat + place) % BEATS == 0)) backs = 0;
       if (b_last[i] != ((out_beat + place) % BEATS == BEATS - 1)) backs = 0;
       if (watched && place - ahead < ALL) begin
-        if (entered != ALL || b_key[KEY*i +: KEY] != largest || b_mode[MODE*i +: MODE] != its_mode) backs = 0;
+        if (STORE && entered != ALL) backs = 0;
+        if (b_key[KEY*i +: KEY] != largest || b_mode[MODE*i +: MODE] != its_mode) backs = 0;
         if (place - ahead == its_beat && b_word[WORD*i +: WORD] != its_word) backs = 0;
       end
       if (place == last_place) rank = BACK - i;
@@ -212,7 +218,7 @@ module mxcast_order #(
       && o_last == w_last),
     // 7: behind the store, each beat has the place, the key, the mode and the numbers with which it has to leave
     backs,
-    // 6: a block that is read in part has left its key and its mode with the beats that were read
+    // 6: a block of which a part is behind the store has left its key and its mode there
     !(watched && read_place != 0 && behind - ahead < ALL)
       || (b_key[KEY-1:0] == largest && b_mode[MODE-1:0] == its_mode),
     // 5: the store has the chosen beat at its place
@@ -224,11 +230,11 @@ module mxcast_order #(
     // 2: the watched block begins at the beginning of a block, and what entered later is behind it
     !watched || (entered != 0 && entered <= ALL && (out_beat + ahead) % BEATS == 0 && last_place <= inside + ALL
       && (entered == ALL ? left_over >= ALL && left_over < inside + ALL
-        : left_over == entered && ahead <= inside && in_beat == entered && in_mode == its_mode)),
+        : left_over == entered && (ahead <= inside || !STORE) && in_beat == entered && in_mode == its_mode)),
     // 1: the numbers of beats follow from what is inside
     read_place == (out_beat + behind) % BEATS && in_beat == (write_place + before) % BEATS,
     // 0: all that is inside is in front of the store, in it or behind it, and the next block does not overtake the reader
-    inside == behind + stored + before && (SLOTS == 1 ? (has_block ? write_beat <= read_beat : read_beat == 0)
+    inside == behind + stored + before && (SLOTS == 1 ? (has_block ? write_beat <= read_beat : !STORE || read_beat == 0)
       : has_block == (read_place == 0 ? stored >= BEATS : stored == 2 * BEATS - read_place)
         && (read_place == 0 || (stored >= BEATS - read_place && stored <= 2 * BEATS - read_place))
         && (fresh ? !can_write && calm == 0 && inside == 0 : can_write == has_room) && (!is_full || calm <= read_place))

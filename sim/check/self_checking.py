@@ -135,7 +135,7 @@ def _rows(config: HardwareConfig, seed: int) -> Sequence[Row]:
     for mode, rules in enumerate(config.modes):
         given = drawn(rules, of(rules).sample(seed + mode), seed + mode).in_mode(mode)
         made, given = golden(rules, given), supplied(config, given)
-        if config.beats > 1:
+        if config.in_beats:
             given = in_beats(given, data_ports(config.ports, "input"), config.beats)
             made = in_beats(made, data_ports(config.ports, "output"), config.beats)
         for row in range(len(given)):

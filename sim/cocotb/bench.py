@@ -142,7 +142,7 @@ def collected(results: Sequence[Mapping[str, int]]) -> Transactions:
 async def stream(dut: Design, name: str, given: Transactions, gaps: bool = True) -> Transactions:
     """The results of blocks that flow through a converter with registers."""
     beats, unknown = CONFIG.beats, JOB["simulator"] == "icarus"
-    flow = (BeatFlow if beats > 1 else Flow)(dut, CONFIG, JOB["seed"], unknown, JOURNAL)
+    flow = (BeatFlow if CONFIG.in_beats else Flow)(dut, CONFIG, JOB["seed"], unknown, JOURNAL)
     entering = in_beats(given, data_ports(PORTS, "input"), beats)
     try:
         values = [entering.values(PORTS, "input", row) for row in range(len(entering))]

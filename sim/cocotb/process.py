@@ -8,6 +8,9 @@ import json
 import os
 import sys
 
+ACCEPTED = {"verilator": ["-Wno-SYMRSVDWORD"]}
+"""Options by simulator. Verilator warns of names that C++ compilers reserve, such as ``near``, and replaces them."""
+
 
 def main() -> None:
     from cocotb_tools.runner import get_runner
@@ -23,6 +26,7 @@ def main() -> None:
         always=True,
         waves=asked["waves"],
         timescale=("1ns", "1ps"),
+        build_args=ACCEPTED.get(asked["simulator"], []),
     )
     runner.test(
         hdl_toplevel=asked["top"],

@@ -1,11 +1,13 @@
-"""A module with the ports of an encoder with lanes around one with AXI4-Stream, so that both are driven alike."""
+"""A module with the ports of hardware with lanes around one with AXI4-Stream, so that both are driven alike."""
 
 from __future__ import annotations
 
-from ...hdl import HardwareConfig
-from ...spec import Role
+from collections.abc import Callable, Mapping, Sequence
 
-ADAPTER = """
+from ...hdl import HardwareConfig
+from ...spec import Cast, Decode, Encode, Port, Role
+
+ENCODER = """
 module {name}({head});
   wire has_codes, takes_codes, has_scale, takes_scale;
   wire [{scale_bits}-1:0] next_scale;
@@ -40,22 +42,116 @@ endmodule
 """
 
 
+DECODER = """
+module {name}({head});
+  wire takes_codes, takes_scale, last, marked;
+  wire [{data_bits}-1:0] data = p;
+  wire [{keep_bits}-1:0] kept;
+  reg [{count_bits}-1:0] beat, leaving;
+  // the scale of a block enters together with its first beat
+  wire first = beat == 0;
+  assign i_ready = takes_codes && (!first || takes_scale);
+  assign o_first = leaving == 0;
+  assign o_last = leaving == {count_bits}'d{end};
+  always @(posedge clk) begin
+    if (rst) beat <= 0;
+    else if (i_valid && i_ready) beat <= beat == {count_bits}'d{end} ? {count_bits}'d0 : beat + 1'd1;
+    if (rst) leaving <= 0;
+    else if (o_valid && o_ready) leaving <= o_last ? {count_bits}'d0 : leaving + 1'd1;
+  end
+  {top} dut (
+    .aclk(clk), .aresetn(!rst),
+    .s_axis_tdata(data), .s_axis_tkeep({{{bytes}{{1'b1}}}}), .s_axis_tlast(1'b0), .s_axis_tuser({{{user}1'b0}}),
+    .s_axis_tvalid(i_valid && (!first || takes_scale)), .s_axis_tready(takes_codes),
+    .s_axis_scale_tdata(scale), .s_axis_scale_tlast(1'b0),
+    .s_axis_scale_tvalid(i_valid && first && takes_codes), .s_axis_scale_tready(takes_scale),
+    .m_axis_tdata(y), .m_axis_tkeep(kept), .m_axis_tlast(last), .m_axis_tuser(marked),
+    .m_axis_tvalid(o_valid), .m_axis_tready(o_ready)
+  );
+endmodule
+"""
+
+
+CAST = """
+module {name}({head});
+  wire last, marked;
+  wire [{data_bits}-1:0] data = {entering};
+  wire [{result_bits}-1:0] result;
+  wire [{keep_bits}-1:0] kept;
+  assign {leaving} = result[{leaving_bits}-1:0];
+  assign o_first = 1'b1;
+  assign o_last = 1'b1;
+  {top} dut (
+    .aclk(clk), .aresetn(!rst),
+    .s_axis_tdata(data), .s_axis_tkeep({{{bytes}{{1'b1}}}}), .s_axis_tlast(1'b0), .s_axis_tuser({{{user}1'b0}}),
+    .s_axis_tvalid(i_valid), .s_axis_tready(i_ready),
+    .m_axis_tdata(result), .m_axis_tkeep(kept), .m_axis_tlast(last), .m_axis_tuser(marked),
+    .m_axis_tvalid(o_valid), .m_axis_tready(o_ready)
+  );
+endmodule
+"""
+
+
 def around_axis(config: HardwareConfig, top: str) -> tuple[str, str]:
     """The text of the module, and its name. It sends one packet without an end."""
-    ports, pins = {port.name: port for port in config.ports}, {pin.name: pin for pin in config.pins}
     name = f"{top}_ports"
+    about = {
+        "name": name,
+        "top": top,
+        "head": ", ".join(f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in config.ports),
+        "count_bits": (config.beats - 1).bit_length(),
+        "end": config.beats - 1,
+    }
+    return f"/* verilator lint_off UNUSEDSIGNAL */\n{AROUND[config.numerics.name](config, about)}", name
+
+
+def _encoder(config: HardwareConfig, about: Mapping[str, object]) -> str:
+    ports, pins = _widths(config.ports), _widths(config.pins)
     user = [port.name for port in config.ports if port.role in (Role.RANDOM, Role.MODE)]
-    text = ADAPTER.format(
-        name=name,
-        top=top,
-        head=", ".join(f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in config.ports),
-        scale_bits=ports["scale"].width,
-        data_bits=pins["m_axis_tdata"].width,
-        keep_bits=pins["m_axis_tkeep"].width,
-        codes_bits=ports["p"].width,
-        count_bits=(config.beats - 1).bit_length(),
-        end=config.beats - 1,
-        bytes=pins["s_axis_tkeep"].width,
+    return ENCODER.format(
+        **about,
+        scale_bits=ports["scale"],
+        data_bits=pins["m_axis_tdata"],
+        keep_bits=pins["m_axis_tkeep"],
+        codes_bits=ports["p"],
+        bytes=pins["s_axis_tkeep"],
         user=f" .s_axis_tuser({{{', '.join(sorted(user, reverse=True))}}})," if user else "",
     )
-    return f"/* verilator lint_off UNUSEDSIGNAL */\n{text}", name
+
+
+def _decoder(config: HardwareConfig, about: Mapping[str, object]) -> str:
+    pins = _widths(config.pins)
+    return DECODER.format(
+        **about,
+        data_bits=pins["s_axis_tdata"],
+        keep_bits=pins["m_axis_tkeep"],
+        bytes=pins["s_axis_tkeep"],
+        user="random, " if any(port.role is Role.RANDOM for port in config.ports) else "",
+    )
+
+
+def _cast(config: HardwareConfig, about: Mapping[str, object]) -> str:
+    pins, (entering, *_, leaving) = _widths(config.pins), config.numerics.ports
+    return CAST.format(
+        **about,
+        entering=entering.name,
+        leaving=leaving.name,
+        leaving_bits=leaving.width,
+        data_bits=pins["s_axis_tdata"],
+        result_bits=pins["m_axis_tdata"],
+        keep_bits=pins["m_axis_tkeep"],
+        bytes=pins["s_axis_tkeep"],
+        user="random, " if config.numerics.random_bits else "",
+    )
+
+
+def _widths(ports: Sequence[Port]) -> dict[str, int]:
+    return {port.name: port.width for port in ports}
+
+
+AROUND: dict[str, Callable[[HardwareConfig, Mapping[str, object]], str]] = {
+    Encode.name: _encoder,
+    Decode.name: _decoder,
+    Cast.name: _cast,
+}
+"""The module by the name of the operation."""

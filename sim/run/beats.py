@@ -13,6 +13,9 @@ OF_TILES = (Role.ROW_SCALES, Role.COLUMN_SCALES, Role.COLUMN_CODES)
 OF_ELEMENTS = (Role.NUMBERS, Role.RANDOM, Role.CODES, *OF_TILES)
 """Roles of ports with a part of a block in each beat. Other ports have the same value in all beats of a block."""
 
+OF_FIRST = (Role.SCALE,)
+"""Roles of inputs that count with the first beat of a block only."""
+
 
 def in_beats(blocks: Transactions, ports: Sequence[Port], beats: int) -> Transactions:
     """The beats of blocks, for ports of a beat.
@@ -26,10 +29,21 @@ def in_beats(blocks: Transactions, ports: Sequence[Port], beats: int) -> Transac
         {
             port.role: blocks[port.role].reshape(-1, port.lanes)
             if port.role in OF_ELEMENTS
-            else np.repeat(blocks[port.role], beats, axis=0)
+            else _repeated(blocks[port.role], port, beats)
             for port in ports
         }
     )
+
+
+def _repeated(values: np.ndarray, port: Port, beats: int) -> np.ndarray:
+    """Values of blocks in each of their beats. Those that only the first beat gives are complements in the others, so
+    that hardware that takes them from another beat is found.
+    """
+    found = np.repeat(values, beats, axis=0)
+    if port.role in OF_FIRST and port.direction == "input":
+        later = np.arange(len(found)) % beats > 0
+        found[later] ^= found.dtype.type((1 << port.bits) - 1)
+    return found
 
 
 def in_blocks(found: Transactions, ports: Sequence[Port], beats: int) -> Transactions:

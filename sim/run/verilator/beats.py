@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from ....spec import Port
+from ....hdl import HardwareConfig
 from ...transactions import Transactions
 from ..beats import in_beats, in_blocks, unsteady
 from .handshake import HandshakeError, StalledDriver
@@ -15,7 +15,7 @@ from .handshake import HandshakeError, StalledDriver
 FAULTS = (
     "",
     "a beat changed while it was not taken",
-    "a beat came before its block was complete",
+    "a beat came before its inputs were complete",
     "beats have no result",
     "the first beat of a result did not come after the latency",
     "no beat could enter although nothing waited",
@@ -26,17 +26,15 @@ FAULTS = (
 
 
 class BeatDriver(StalledDriver):
-    """A design with lanes as a function over blocks. Its ports are of a beat, and ``beats`` of them are a block.
+    """A design with lanes as a function over blocks. Its ports are of a beat, and ``config.beats`` of them are a block.
 
     Raises `HandshakeError` if a beat does not have its one result in its place, and if the scale is not the same in all
-    beats of a block. With ``is_elastic`` no output may follow an input within the cycle.
+    beats of a block. If ``config.is_elastic``, no output may follow an input within the cycle.
     """
 
-    def __init__(
-        self, library: Path, ports: Sequence[Port], latency: int, beats: int, is_elastic: bool, seed: int = 0
-    ) -> None:
-        super().__init__(library, ports, latency, seed)
-        self.beats, self.is_elastic = beats, is_elastic
+    def __init__(self, library: Path, config: HardwareConfig, seed: int = 0) -> None:
+        super().__init__(library, config.ports, config.latency, seed)
+        self.config, self.beats = config, config.beats
 
     def __call__(self, entering: Transactions) -> Transactions:
         found = super().__call__(in_beats(entering, self.inputs, self.beats))
@@ -46,7 +44,8 @@ class BeatDriver(StalledDriver):
         return in_blocks(found, self.outputs, self.beats)
 
     def fill(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
-        given = self.latency, self.beats, self.seed & 0xFFFFFFFF, self.is_elastic
+        config = self.config
+        given = self.latency, self.beats, self.seed & 0xFFFFFFFF, config.is_elastic, config.gathered
         fault, results = self._call("mxcast_beats", inputs, outputs, *given, found=2)
         if fault:
             raise HandshakeError(f"{FAULTS[fault]}: after {results} beats, with the gaps of seed {self.seed}")

@@ -261,8 +261,8 @@ def driver_of(text: str, top: str, config: HardwareConfig | Operation, lint: boo
     if isinstance(config, HardwareConfig):
         text, top = behind_ports(config, text, top)
     library = build(text, top, config.ports, lint=lint)
-    if isinstance(config, HardwareConfig) and config.beats > 1:
-        return BeatDriver(library, config.ports, config.latency, config.beats, config.is_elastic)
+    if isinstance(config, HardwareConfig) and config.in_beats:
+        return BeatDriver(library, config)
     if isinstance(config, HardwareConfig) and config.latency:
         return StalledDriver(library, config.ports, config.latency)
     if isinstance(config, Nvfp4Config) and config.microarchitecture.form is Nvfp4Form.TABLE:

@@ -1,7 +1,8 @@
-"""Packets through an encoder with AXI4-Stream, driven by cocotbext-axi. Runs inside a simulator (`test_axis`)."""
+"""Packets through hardware with AXI4-Stream, driven by cocotbext-axi. Runs inside a simulator (`test_axis`)."""
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -13,18 +14,30 @@ from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStream
 
 from mxcast.hdl import config_of
 from mxcast.models import quantize
+from mxcast.sim.operations import golden
+from mxcast.sim.transactions import Transactions, word
+from mxcast.spec import BlockOperation, Role
 
 JOB = json.loads(Path(os.environ["MXCAST_BENCH"]).read_text())
 CONFIG = config_of(JOB)
 RULES = CONFIG.numerics
 PATIENCE = 30
 """Microseconds for a packet: 3000 cycles."""
-SIZE, BITS = RULES.block_size, RULES.block.element.bits
+SIZE = RULES.block_size
+BITS = RULES.block.element.bits if isinstance(RULES, BlockOperation) else 0
 
 
-def packet(random: Random) -> np.ndarray:
-    """Numbers of a packet: of one beat, of whole blocks, or of any length; every pattern of bits."""
-    count = random.choice((1, CONFIG.lanes, SIZE, 2 * SIZE, random.randrange(1, 4 * SIZE)))
+BEAT_BYTES = CONFIG.pins[2].width // 8
+"""Bytes of a beat that enters."""
+
+
+def length(random: Random, unit: int, most: int) -> int:
+    """Length of a packet: of one beat, of whole blocks, or any."""
+    return random.choice((1, unit, most, 2 * most, random.randrange(1, 4 * most)))
+
+
+def numbers(random: Random, count: int) -> np.ndarray:
+    """FP32 patterns: near each other, or any."""
     rng = np.random.default_rng(random.getrandbits(32))
     exponents = rng.integers(1, 255) + rng.integers(-12, 12, count)
     wide = rng.integers(0, 1 << 32, count, dtype=np.uint32) if random.random() < 0.2 else None
@@ -32,12 +45,111 @@ def packet(random: Random) -> np.ndarray:
     return x.astype(np.uint32) if wide is None else wide
 
 
-def expected(x: np.ndarray) -> tuple[bytes, bytes, bool]:
-    """Codes and scales of a packet, and whether zeros complete its last block."""
-    missing = -len(x) % SIZE
-    q = quantize(np.append(x, np.zeros(missing, np.uint32)).view(np.float32).reshape(-1, SIZE), RULES)
+@dataclass
+class Sent:
+    """Frames of a packet by stream, and what has to leave by stream: the bytes with tkeep, and tuser of each beat if it
+    is checked.
+    """
+
+    frames: dict[str, AxiStreamFrame]
+    leaves: dict[str, tuple[bytes, list[int] | None]]
+
+
+def padded(x: np.ndarray) -> np.ndarray:
+    """Numbers in whole blocks, the last one completed by zeros."""
+    return np.append(x, np.zeros(-len(x) % SIZE, np.uint32)).reshape(-1, SIZE)
+
+
+def completed(x: np.ndarray) -> list[int]:
+    """The mark of each beat that leaves: zeros complete its block."""
+    blocks = -(-len(x) // SIZE)
+    return [int(row == blocks - 1 and len(x) % SIZE > 0) for row in range(blocks) for _ in range(CONFIG.beats)]
+
+
+def encoded(random: Random) -> Sent:
+    """A packet of an encoder."""
+    x = numbers(random, length(random, CONFIG.lanes, SIZE))
+    q = quantize(padded(x).view(np.float32), RULES)
     bits = (q.codes.reshape(-1, 1) >> np.arange(BITS, dtype=np.uint8) & 1).reshape(-1, CONFIG.lanes * BITS)
-    return np.packbits(bits, axis=1, bitorder="little").tobytes(), q.scales.tobytes(), missing > 0
+    codes = np.packbits(bits, axis=1, bitorder="little").tobytes()
+    leaves = {"m_axis": (codes, completed(x)), "m_axis_scale": (q.scales.tobytes(), None)}
+    return Sent({"s_axis": AxiStreamFrame(x.tobytes())}, leaves)
+
+
+def sparse(random: Random, data: bytes) -> tuple[AxiStreamFrame, list[int]]:
+    """The frame of a packet with a mark, in which beats without bytes are dropped, except at its end; and the mark of
+    each beat that leaves.
+    """
+    mark, sends, keeps, marks = random.getrandbits(1), bytearray(), list[int](), list[int]()
+
+    def put(part: bytes, kept: int) -> None:
+        sends.extend(part)
+        keeps.extend([kept] * len(part))
+
+    for start in range(0, len(data), BEAT_BYTES):
+        while random.random() < 0.1:
+            put(random.randbytes(BEAT_BYTES), 0)
+        put(data[start : start + BEAT_BYTES], 1)
+        marks.append(mark)
+    if not len(data) % BEAT_BYTES and random.random() < 0.3:
+        put(bytes(BEAT_BYTES), 0)
+        marks.append(mark)
+    return AxiStreamFrame(bytes(sends), tkeep=keeps, tuser=mark), marks
+
+
+def decoded(random: Random) -> Sent:
+    """A packet of a decoder: beats of any bytes, the last one of any length, and beats without bytes between them."""
+    rng = np.random.default_rng(random.getrandbits(32))
+    count = length(random, BEAT_BYTES, BEAT_BYTES * CONFIG.beats)
+    data, beats = rng.bytes(count), -(-count // BEAT_BYTES)
+    scales = rng.integers(0, 256, -(-beats // CONFIG.beats), dtype=np.uint8)
+    codes = words(data.ljust(beats * BEAT_BYTES, b"\0"), beats, BITS)[:, : CONFIG.lanes].reshape(-1).astype(np.uint8)
+    codes = np.append(codes, np.zeros(-len(codes) % SIZE, np.uint8)).reshape(-1, SIZE)
+    y = golden(RULES, Transactions({Role.CODES: codes, Role.SCALE: scales[:, None]}))[Role.NUMBERS].reshape(-1)
+    whole, rest = divmod(count, BEAT_BYTES)
+    kept = sum((BITS * (lane + 1) - 1) // 8 < rest for lane in range(CONFIG.lanes))
+    sent, marks = sparse(random, data)
+    frames = {"s_axis": sent, "s_axis_scale": AxiStreamFrame(scales.tobytes())}
+    return Sent(frames, {"m_axis": (y[: whole * CONFIG.lanes + kept].tobytes(), marks)})
+
+
+def cast(random: Random) -> Sent:
+    """A packet of a cast: words of any bits, the last beat of any length."""
+    rng = np.random.default_rng(random.getrandbits(32))
+    entering, *_, leaving = RULES.ports
+    count = length(random, BEAT_BYTES, 8 * BEAT_BYTES)
+    data, beats = rng.bytes(count), -(-count // BEAT_BYTES)
+    given = words(data.ljust(beats * BEAT_BYTES, b"\0"), beats, entering.bits)[:, : RULES.lanes].astype(word(entering))
+    results = golden(RULES, Transactions({entering.role: given}))[leaving.role]
+    of_result = np.arange(leaving.bits, dtype=np.uint64)
+    bits = (results[..., None].astype(np.uint64) >> of_result & np.uint64(1)).reshape(beats, -1)
+    packed = np.packbits(bits.astype(np.uint8), axis=1, bitorder="little")
+    rest = count - (beats - 1) * BEAT_BYTES
+    kept = sum((entering.bits * (lane + 1) - 1) // 8 < rest for lane in range(RULES.lanes))
+    last = sum(8 * byte // leaving.bits < kept for byte in range(packed.shape[1]))
+    right = packed.tobytes()[: (beats - 1) * packed.shape[1] + last]
+    sent, marks = sparse(random, data)
+    return Sent({"s_axis": sent}, {"m_axis": (right, marks)})
+
+
+def words(data: bytes, beats: int, bits: int) -> np.ndarray:
+    """The words of beats: (beats, lanes)."""
+    every = np.unpackbits(np.frombuffer(data, np.uint8).reshape(beats, -1), axis=1, bitorder="little")
+    parts = every[:, : every.shape[1] // bits * bits].reshape(beats, -1, bits).astype(np.uint64)
+    return (parts << np.arange(bits, dtype=np.uint64)).sum(axis=2, dtype=np.uint64)
+
+
+def there_and_back(random: Random) -> Sent:
+    """A packet of an encoder with the decoder behind it."""
+    x = numbers(random, length(random, CONFIG.lanes, SIZE))
+    q = quantize(padded(x).view(np.float32), RULES)
+    back = config_of(JOB["behind"]).numerics
+    y = golden(back, Transactions({Role.CODES: q.codes, Role.SCALE: q.scales.reshape(-1, 1)}))[Role.NUMBERS]
+    return Sent({"s_axis": AxiStreamFrame(x.tobytes())}, {"m_axis": (y.tobytes(), completed(x))})
+
+
+PACKETS = {"encode": encoded, "decode": decoded, "cast": cast}
+PACKET = there_and_back if "behind" in JOB else PACKETS[RULES.name]
 
 
 class Bench:
@@ -45,9 +157,14 @@ class Bench:
         self.dut, self.random = dut, random
         cocotb.start_soon(Clock(dut.aclk, 10, "ns").start())
         ends = {"clock": dut.aclk, "reset": dut.aresetn, "reset_active_level": False}
-        self.source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), **ends)
-        self.codes = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis"), **ends)
-        self.scales = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis_scale"), **ends)
+        sent = PACKET(Random(0))
+        self.sources = {name: AxiStreamSource(AxiStreamBus.from_prefix(dut, name), **ends) for name in sent.frames}
+        self.sinks = {name: AxiStreamSink(AxiStreamBus.from_prefix(dut, name), **ends) for name in sent.leaves}
+        self.ends = [*self.sources.values(), *self.sinks.values()]
+
+    def stall(self) -> None:
+        for end in self.ends:
+            end.set_pause_generator(self.stalls())
 
     def stalls(self):
         """Gaps: none, few, many; another choice from time to time."""
@@ -60,36 +177,39 @@ class Bench:
         self.dut.aresetn.value = 0
         for _ in range(3):
             await RisingEdge(self.dut.aclk)
-        for end in (self.source, self.codes, self.scales):
+        for end in self.ends:
             end.clear()
         self.dut.aresetn.value = 1
         await RisingEdge(self.dut.aclk)
 
-    def send(self) -> np.ndarray:
-        x = packet(self.random)
-        self.source.send_nowait(AxiStreamFrame(x.tobytes()))
-        return x
+    def send(self) -> Sent:
+        sent = PACKET(self.random)
+        for name, frame in sent.frames.items():
+            self.sources[name].send_nowait(frame)
+        return sent
 
-    async def check(self, x: np.ndarray) -> None:
-        codes, scales, is_completed = expected(x)
-        found, with_scales = await self.codes.recv(compact=False), await self.scales.recv()
-        assert (bytes(found.tdata), bytes(with_scales.tdata)) == (codes, scales), f"{len(x)} numbers"
-        marks = np.array(found.tuser).reshape(-1, len(codes) // len(scales)).tolist()
-        assert marks == [[int(is_completed and row == len(scales) - 1)] * len(marks[0]) for row in range(len(marks))]
+    async def check(self, sent: Sent) -> None:
+        for name, (data, marks) in sent.leaves.items():
+            found = await self.sinks[name].recv(compact=False)
+            keep = found.tkeep or [1] * len(found.tdata)
+            assert bytes(byte for byte, kept in zip(found.tdata, keep) if kept) == data, name
+            if marks is not None:
+                assert np.array(found.tuser).reshape(len(marks), -1).tolist() == [
+                    [mark] * (len(found.tdata) // len(marks)) for mark in marks
+                ]
 
 
 async def streamed(dut, count: int, stalls: bool, seed: int) -> None:
     bench = Bench(dut, Random(seed))
     if stalls:
-        for end in (bench.source, bench.codes, bench.scales):
-            end.set_pause_generator(bench.stalls())
+        bench.stall()
     await bench.reset()
     for _ in range(-(-count // 10)):
-        for x in [bench.send() for _ in range(10)]:
-            await bench.check(x)
+        for sent in [bench.send() for _ in range(10)]:
+            await bench.check(sent)
     for _ in range(100):
         await RisingEdge(dut.aclk)
-    assert bench.codes.empty() and bench.scales.empty(), "more than was sent"
+    assert all(sink.empty() for sink in bench.sinks.values()), "more than was sent"
 
 
 @cocotb.test(timeout_time=PATIENCE * JOB["packets"], timeout_unit="us")
@@ -103,15 +223,17 @@ async def full_rate(dut) -> None:
     """A block enters in as many cycles as it has beats."""
     bench = Bench(dut, Random(JOB["seed"]))
     await bench.reset()
-    x = np.arange(40 * SIZE, dtype=np.uint32) + 0x3F800000
-    bench.source.send_nowait(AxiStreamFrame(x.tobytes()))
+    frames = {"s_axis": AxiStreamFrame(bytes(40 * CONFIG.beats * BEAT_BYTES))}
+    if "s_axis_scale" in bench.sources:
+        frames["s_axis_scale"] = AxiStreamFrame(bytes(40))
+    for name, frame in frames.items():
+        bench.sources[name].send_nowait(frame)
     taken = []
-    for cycle in range(40 * CONFIG.beats + CONFIG.latency + 20):
+    for cycle in range(40 * CONFIG.beats + 2 * CONFIG.latency + 20):
         await RisingEdge(dut.aclk)
         if dut.m_axis_tvalid.value == 1 and dut.m_axis_tready.value == 1:
             taken.append(cycle)
     assert len(taken) == 40 * CONFIG.beats and taken[-1] - taken[0] == len(taken) - 1
-    await bench.check(x)
 
 
 @cocotb.test(timeout_time=6 * PATIENCE * JOB["resets"], timeout_unit="us")
@@ -119,12 +241,11 @@ async def resets(dut) -> None:
     """A reset drops what is inside, and nothing of it comes later."""
     random = Random(JOB["seed"] + 1)
     bench = Bench(dut, random)
-    for end in (bench.source, bench.codes, bench.scales):
-        end.set_pause_generator(bench.stalls())
+    bench.stall()
     for _ in range(JOB["resets"]):
         await bench.reset()
-        for x in [bench.send() for _ in range(3)]:
-            await bench.check(x)
+        for sent in [bench.send() for _ in range(3)]:
+            await bench.check(sent)
         for _ in range(3):
             bench.send()
         for _ in range(random.randrange(1, 60)):

@@ -1,4 +1,4 @@
-"""Encoders with AXI4-Stream under the bus models of cocotbext-axi: packets of any length, stalls, resets."""
+"""Hardware with AXI4-Stream under the bus models of cocotbext-axi: packets of any length, stalls, resets."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mxcast.hdl import ConverterConfig, converter_config, verilog
+from mxcast.hdl import HardwareConfig, cast_config, converter_config, decoder_config, verilog
 from mxcast.sim.cocotb.regression import PROCESS, environment_for
 from mxcast.sim.run.verilator.runtime import cocotb_library, take_library
 
@@ -23,10 +23,21 @@ E4M3 = converter_config("e4m3", lanes=8, interface="axis", target="ecp5", regist
 E2M1 = converter_config("e2m1", lanes=4, interface="axis", target="xcu", block_size=16)
 E3M2 = converter_config("e3m2", lanes=2, interface="axis", block_size=8, registered_after="input,rounded")
 NAME = "narrow_axis"
+DECODER = decoder_config("e4m3", lanes=8, interface="axis", target="xcu", registered_after="read")
+DECODERS = {
+    "e2m1": decoder_config("e2m1", lanes=4, interface="axis", block_size=16, destination="bf16"),
+    "e3m2": decoder_config("e3m2", lanes=2, interface="axis", block_size=8, registered_after="input"),
+    "int8": decoder_config("int8", lanes=1, interface="axis", block_size=4),
+}
+CASTS = {
+    "e4m3": cast_config("e4m3", lanes=4, source="bf16", interface="axis"),
+    "e2m1": cast_config("e2m1", lanes=2, interface="axis", registered_after="exponent,rounded"),
+    "back": cast_config("e3m2", lanes=2, destination="bf16", interface="axis"),
+}
 
 
 def drive(
-    config: ConverterConfig,
+    config: HardwareConfig,
     text: str,
     folder: Path,
     simulator: str,
@@ -35,7 +46,7 @@ def drive(
     *,
     top: str = NAME,
     bench: str = "axis_packets",
-    more: Mapping[str, bool] = MappingProxyType({}),
+    more: Mapping[str, object] = MappingProxyType({}),
 ) -> dict[str, bool]:
     """Whether each test of a bench in this folder passes."""
     (folder / f"{NAME}.v").write_text(text)
@@ -99,3 +110,101 @@ def test_planted_bugs_are_found(bug, tmp_path):
     text, count = re.subn(pattern, replacement, verilog(E4M3, NAME))
     assert count, f"{pattern} does not occur"
     assert drive(E4M3, text, tmp_path, "icarus", 30, 2) != ALL
+
+
+@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=needs_icarus)])
+def test_packets_of_codes_have_the_numbers_of_the_model(simulator, tmp_path):
+    assert drive(DECODER, verilog(DECODER, NAME), tmp_path, simulator, 60) == ALL
+
+
+@needs_icarus
+@pytest.mark.parametrize("config", DECODERS.values(), ids=DECODERS)
+def test_packets_of_other_codes(config, tmp_path):
+    assert drive(config, verilog(config, NAME), tmp_path, "icarus", 60) == ALL
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("element", ["e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "int8"])
+def test_many_packets_of_codes(element, tmp_path):
+    config = decoder_config(element, lanes=8, interface="axis", target="xcu")
+    assert drive(config, verilog(config, NAME), tmp_path, "verilator", 10_000, 200) == ALL
+
+
+CHAIN = """
+module {name}(input aclk, aresetn, input [{numbers}-1:0] s_axis_tdata, input [{bytes}-1:0] s_axis_tkeep,
+  input s_axis_tlast, s_axis_tvalid, output s_axis_tready,
+  output [{numbers}-1:0] m_axis_tdata, output [{bytes}-1:0] m_axis_tkeep,
+  output m_axis_tlast, m_axis_tuser, m_axis_tvalid, input m_axis_tready);
+  {wires}
+  encoder encoder (.aclk(aclk), .aresetn(aresetn), .s_axis_tdata(s_axis_tdata), .s_axis_tkeep(s_axis_tkeep),
+    .s_axis_tlast(s_axis_tlast), .s_axis_tvalid(s_axis_tvalid), .s_axis_tready(s_axis_tready), {from_encoder});
+  decoder decoder (.aclk(aclk), .aresetn(aresetn), .m_axis_tdata(m_axis_tdata), .m_axis_tkeep(m_axis_tkeep),
+    .m_axis_tlast(m_axis_tlast), .m_axis_tuser(m_axis_tuser), .m_axis_tvalid(m_axis_tvalid),
+    .m_axis_tready(m_axis_tready), {to_decoder});
+endmodule
+"""
+
+
+@needs_icarus
+def test_a_decoder_takes_all_streams_of_an_encoder(tmp_path):
+    decoder = decoder_config("e4m3", lanes=8, interface="axis")
+    between = [pin for pin in E4M3.pins if pin.name.startswith("m_axis")]
+    wires = "\n  ".join(f"wire [{pin.width - 1}:0] {pin.name.replace('m_', 'between_', 1)};" for pin in between)
+    connected = {
+        side: ", ".join(
+            f".{pin.name.replace('m_', side, 1)}({pin.name.replace('m_', 'between_', 1)})" for pin in between
+        )
+        for side in ("m_", "s_")
+    }
+    chain = CHAIN.format(
+        name=NAME, numbers=256, bytes=32, wires=wires, from_encoder=connected["m_"], to_decoder=connected["s_"]
+    )
+    text = verilog(E4M3, "encoder") + verilog(decoder, "decoder") + chain
+    assert drive(E4M3, text, tmp_path, "icarus", 60, more={"behind": decoder.to_dict()}) == ALL
+
+
+OF_CODES = {
+    "end of a packet lost": (r"(assign m_axis_tlast = )o_marks\[0\]", r"\g<1>1'h0"),
+    "mark lost": (r"(assign m_axis_tuser = )o_marks\[1\]", r"\g<1>1'h0"),
+    "null beats count": (r"s_axis_tkeep\[0\] \| s_axis_tlast", "1'h1"),
+    "a null beat takes a scale": (r"(assign beat_has_bytes = beat_held \? \w+ : )s_axis_tkeep\[0\]", r"\g<1>1'h1"),
+    "the next packet goes on with the block": (r"= beat_marks\[0\] \? 2'h0 : ", "= 1'h0 ? 2'h0 : "),
+    "a held scale is overwritten": (r"if \(!scale_held\) scale_scale_held_q", "scale_scale_held_q"),
+    "a held beat is overwritten": (r"if \(!beat_held\) beat_codes_held_q", "beat_codes_held_q"),
+    "the scale is not waited for": (r"(assign \w+ = )scale_offered \| \w+;", r"\g<1>1'h1;"),
+}
+
+
+@needs_icarus
+@pytest.mark.parametrize("bug", OF_CODES)
+def test_planted_bugs_of_decoders_are_found(bug, tmp_path):
+    pattern, replacement = OF_CODES[bug]
+    text, count = re.subn(pattern, replacement, verilog(DECODER, NAME))
+    assert count, f"{pattern} does not occur"
+    assert drive(DECODER, text, tmp_path, "icarus", 30, 2) != ALL
+
+
+@pytest.mark.parametrize(
+    ("name", "simulator"),
+    [("e4m3", "verilator"), *(pytest.param(name, "icarus", marks=needs_icarus) for name in CASTS)],
+)
+def test_packets_of_words_have_the_casts_of_the_model(name, simulator, tmp_path):
+    assert drive(CASTS[name], verilog(CASTS[name], NAME), tmp_path, simulator, 60) == ALL
+
+
+OF_WORDS = {
+    "end of a packet lost": (r"(assign m_axis_tlast = )", r"\g<1>1'h0 & "),
+    "bytes kept that are missing": (r"(assign m_axis_tkeep = )", r"\g<1>4'hf | "),
+    "null beats count": (r"s_axis_tkeep\[0\] \| s_axis_tlast", "1'h1"),
+    "a held word is overwritten": (r"if \(!beat_held\) beat_words_held_q", "beat_words_held_q"),
+    "a result goes while it waits": (r"assign back_enable = m_axis_tready \| \w+;", "assign back_enable = 1'h1;"),
+}
+
+
+@needs_icarus
+@pytest.mark.parametrize("bug", OF_WORDS)
+def test_planted_bugs_of_casts_are_found(bug, tmp_path):
+    pattern, replacement = OF_WORDS[bug]
+    text, count = re.subn(pattern, replacement, verilog(CASTS["e4m3"], NAME))
+    assert count, f"{pattern} does not occur"
+    assert drive(CASTS["e4m3"], text, tmp_path, "icarus", 30, 2) != ALL

@@ -65,7 +65,7 @@ BUGS = {
     "dropped beat": (
         r"assign (enable|writes) = i_valid & i_ready;",
         r"assign \1 = i_valid & i_ready & ~(has_block & (write_beat == 2'h2));",
-        "no result|expected|before its block|after the latency",
+        "no result|expected|before its|after the latency",
     ),
     "doubled beat": (r"o_valid <= reads;", "o_valid <= reads | (o_valid & o_last);", "o_first or o_last|before its"),
     "exchanged beats": (STORED.format("write_beat", "write_beat"), r"\1write_beat ^ 2'h1)", "expected"),

@@ -9,12 +9,14 @@ enum Fault { NONE, CHANGED, EXTRA, LOST, LATE, SLOW, MARKED, PATH };
 
 // Beats enter in order and leave in order, with gaps on both sides that a seed gives; finds a fault, and at which beat.
 // In a gap the inputs are the complement. Registers start with random bits, and with a part of a block inside, which the
-// reset must drop. Whenever the receiver has been ready for long, a beat must be able to enter in each cycle, and the
-// first beat of a result must come a fixed time after the last beat of its block.
+// reset must drop. Whenever the receiver has been ready for long, a beat must be able to enter in each cycle, and results
+// must come a fixed time after the last beat that they need: a part is the beats that enter before the first of their
+// results can leave, a whole block or a beat.
 MXCAST_ENTRY(mxcast_beats) {
     return reason([&] {
         const uint64_t latency = given[0], beats = given[1], settled = 2 * (latency + beats);
         const bool is_elastic = given[3];  // no output follows an input within the cycle
+        const uint64_t part = given[4];
         uint64_t done = 0;
         Fault fault = NONE;
         if (count) {
@@ -32,7 +34,7 @@ MXCAST_ENTRY(mxcast_beats) {
 
             Held before, now;
             uint64_t entered = 0, free = 0;  // free: for how many cycles the receiver has been ready
-            uint64_t completed[256];  // by block: the cycle in which its last beat entered
+            uint64_t completed[256];  // by part: the cycle in which its last beat entered
             bool offered = false, waits = false, first = false, last = false;
             const uint64_t most = 64 * count + 64 * settled + 1024;
             for (uint64_t cycle = 0, rest = settled; fault == NONE && rest; ++cycle) {
@@ -53,23 +55,23 @@ MXCAST_ENTRY(mxcast_beats) {
                     dut.eval();
                 }
                 now.take(dut);
-                const uint64_t block = done / beats;
+                const uint64_t needed = done / part;
                 if (free > settled && dut.o_ready && !dut.i_ready) fault = SLOW;
                 if (waits && !(dut.o_valid && now == before && dut.o_first == first && dut.o_last == last)) {
                     fault = CHANGED;
                 }
                 if (dut.o_valid) {
-                    if (block >= entered / beats) {
+                    if (needed >= entered / part) {
                         fault = EXTRA;
                     } else if (dut.o_first != (done % beats == 0) || dut.o_last != (done % beats == beats - 1)) {
                         fault = MARKED;
-                    } else if (free > settled && done % beats == 0 &&
-                               cycle - completed[block % 256] != latency - (beats - 1)) {
+                    } else if (free > settled && done % part == 0 &&
+                               cycle - completed[needed % 256] != latency - (part - 1)) {
                         fault = LATE;
                     } else if (dut.o_ready) {
                         collect(dut, out, done++);
                     }
-                } else if (free > settled && block < entered / beats && cycle > completed[block % 256] + latency) {
+                } else if (free > settled && needed < entered / part && cycle > completed[needed % 256] + latency) {
                     fault = LATE;
                 }
                 waits = dut.o_valid && !dut.o_ready;
@@ -78,7 +80,7 @@ MXCAST_ENTRY(mxcast_beats) {
                 last = dut.o_last;
                 free = dut.o_ready ? free + 1 : 0;
                 if (offered && dut.i_ready) {
-                    if (entered % beats == beats - 1) completed[entered / beats % 256] = cycle;
+                    if (entered % part == part - 1) completed[entered / part % 256] = cycle;
                     ++entered;
                     offered = false;
                 }

@@ -1,0 +1,85 @@
+"""Configurations with handshakes other than valid and ready, and those whose blocks may enter and leave in beats."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from dataclasses import dataclass, field
+
+from ...spec import Port
+from ...spec.catalogue import excerpt
+from .architecture import BeatArchitecture, Interface, StreamArchitecture
+from .hardware import HardwareConfig, Op
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamConfig(HardwareConfig[Op]):
+    """A configuration with a choice of the handshake."""
+
+    microarchitecture: StreamArchitecture = field(default_factory=StreamArchitecture)
+
+    def _name_registers(self) -> None:
+        """Name the registers that are always there."""
+        micro = self.microarchitecture
+        missing = sorted(micro.always_registered - {*micro.registered_after})
+        if missing:
+            every = (*micro.registered_after, *missing)
+            object.__setattr__(self, "microarchitecture", dataclasses.replace(micro, registered_after=every))
+
+    @property
+    @abstractmethod
+    def axis_pins(self) -> tuple[Port, ...]:
+        """The ports of the top module with AXI4-Stream."""
+
+    @property
+    def is_elastic(self) -> bool:
+        return self.microarchitecture.interface is not Interface.STREAM
+
+    @property
+    def has_axis(self) -> bool:
+        return self.microarchitecture.interface is Interface.AXIS
+
+    @property
+    def pins(self) -> tuple[Port, ...]:
+        return self.axis_pins if self.has_axis else super().pins
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeatConfig(StreamConfig[Op]):
+    """A configuration with lanes: its ports are of a beat, and ``beats`` of them are a block."""
+
+    microarchitecture: BeatArchitecture = field(default_factory=BeatArchitecture)
+
+    def _check_lanes(self) -> None:
+        """Raise ValueError for lanes that are impossible. Name the registers that lanes always have."""
+        micro, size = self.microarchitecture, self.numerics.block_size
+        if not micro.lanes:
+            return
+        possible = [1 << place for place in range(size.bit_length() - 1)]
+        if micro.lanes not in possible:
+            raise ValueError(
+                f"lanes must be {', '.join(map(str, possible))}, so that a block of {size} has several beats, not "
+                f"{excerpt(micro.lanes)}"
+            )
+        if micro.layout:
+            raise ValueError(
+                "a layout needs whole blocks, but lanes deliver parts of a block: leave out layout or lanes"
+            )
+        self._name_registers()
+
+    @property
+    def lanes(self) -> int:
+        """Elements that enter in a clock cycle."""
+        return self.microarchitecture.lanes or self.numerics.block_size
+
+    @property
+    def beats(self) -> int:
+        return self.numerics.block_size // self.lanes
+
+    @property
+    def operation_ports(self) -> tuple[Port, ...]:
+        """The ports of the operation. With lanes, elements and random bits are the part of a block in a beat."""
+        size = self.numerics.block_size
+        return tuple(
+            dataclasses.replace(port, lanes=self.lanes) if port.lanes == size else port for port in self.numerics.ports
+        )

@@ -1,0 +1,72 @@
+"""The decoder with lanes, behind valid and ready."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Unpack
+
+from amaranth.hdl import Module, Value
+
+from ...spec import BlockFormat, Decode, NumberFormat
+from ..config.architecture import Interface
+from ..config.decode import DecoderConfig, DecoderFields, decoder_config
+from ..emission.modules import instantiated
+from ..lanes.through import ThroughControl, skid
+from ..primitives.pipeline import Pipeline
+from .beats import BeatNumbers
+
+
+class LaneDecoder(Pipeline[DecoderConfig]):
+    """Convert a scale byte and element codes, which enter in beats, to numbers, which leave in beats.
+
+    A beat enters at an edge with ``i_valid`` and ``i_ready``. The first beat after a reset is the first of a block, and
+    ``config.beats`` beats are a block. Only its first beat needs the scale. A beat leaves at an edge with ``o_valid``
+    and ``o_ready``, and does not change before. ``i_ready`` follows ``o_ready`` within the cycle, or, with the
+    interface `Interface.SKID`, depends on a register only. Reset drops all beats inside.
+
+    Parameters
+    ----------
+    config, profile, fields : the decoder, as for `hdl.decoder_config`, with its errors
+
+    Ports
+    -----
+    p : in, ``lanes`` codes, the first in the low bits
+    scale : in, the scale byte of the block, with its first beat
+    random : in, ``random_bits`` for each code of the beat; under stochastic rounding
+    y : out, ``lanes`` numbers of the destination, the first in the low bits
+    o_first, o_last : out, whether the beat is the first or the last of its block
+    i_valid, o_ready : in
+    i_ready, o_valid : out
+    """
+
+    SIGNALS = frozenset(("beat_numbers",))
+
+    def __init__(
+        self,
+        config: str | BlockFormat | NumberFormat | Decode | DecoderConfig,
+        profile: str | None = None,
+        **fields: Unpack[DecoderFields],
+    ) -> None:
+        super().__init__(decoder_config(config, profile, **fields))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        numbers, control = BeatNumbers(self.config), ThroughControl(self.config)
+        m.submodules.beat_numbers = instantiated(numbers, platform)
+        entering: Mapping[str, Value] = {
+            name: getattr(self, name) for name in ("p", "scale", "random") if hasattr(self, name)
+        }
+        offered, ready = self.i_valid, control.back_enable
+        if self.config.microarchitecture.interface is Interface.SKID:
+            place = skid(m, "beat", offered, entering, ready)
+            offered, ready, entering = place.valid, place.ready, place.values
+        control.connect(m, offered, self.o_valid, self.o_ready)
+        m.d.comb += [
+            self.i_ready.eq(ready),
+            numbers.enable.eq(control.back_enable),
+            numbers.is_first.eq(control.is_first),
+            numbers.is_last.eq(control.is_last),
+            *(getattr(numbers, name).eq(value) for name, value in entering.items()),
+            *(getattr(self, name).eq(getattr(numbers, name)) for name in ("y", "o_first", "o_last")),
+        ]
+        return m

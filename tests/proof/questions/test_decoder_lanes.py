@@ -1,0 +1,96 @@
+"""Decoders with lanes: the order of their beats and their bits are proved, and planted faults are refuted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mxcast.hdl import decoder_config, default_name, emitted
+from mxcast.proof import Proof, prove
+from mxcast.proof.specification.order import WRONG
+
+E4M3 = decoder_config("e4m3", lanes=8, registered_after="read")
+
+
+def test_every_beat_of_every_block(tmp_path: Path) -> None:
+    proof = prove(E4M3, out=tmp_path)
+    assert proof.passed, proof.remark
+    asked = {step.question.name for step in proof.steps}
+    assert asked == {"order-reset", "order-step", "order", "order-valid", "order-can-happen", "one-result", "elements"}
+    assert [argument.reader for argument in proof.arguments] == ["read_verilog", "slang"]
+
+
+ORDER = {
+    "a beat is dropped": ([("valid_scale_q <= reads;", "valid_scale_q <= reads & (beat != 2'h2);")], None),
+    "a beat is doubled": ([("o_valid <= valid_scale_q;", "o_valid <= valid_scale_q | (o_valid & o_last);")], None),
+    "the scale is of the second beat": ([(".is_first(is_first)", ".is_first(beat == 2'h1)")], None),
+    "o_last is set a beat early": ([("is_last = & beat", "is_last = beat == 2'h2")], 5),
+    "a result goes while it waits": ([("else if (i_ready) o_valid", "else o_valid")], None),
+    "no beat is taken in time": (
+        [("assign i_ready = o_ready | _01_;", "assign i_ready = (o_ready | _01_) & ~is_last;")],
+        6,
+    ),
+    "the place is not reset": ([("rst ? 2'h0 : ", "1'h0 ? 2'h0 : ")], None),
+}
+"""Edits of the emitted file, and the place in `WRONG` of what a trace shows, if only one fits."""
+
+
+@pytest.fixture(scope="module")
+def verilog(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return emitted(E4M3, tmp_path_factory.mktemp("lanes"), default_name(E4M3)).read_text()
+
+
+def proof_of(verilog: str, edits: list[tuple[str, str]], folder: Path) -> Proof:
+    for old, new in edits:
+        assert verilog.count(old) == 1, old
+        verilog = verilog.replace(old, new)
+    file = folder / f"{default_name(E4M3)}.v"
+    file.write_text(verilog)
+    return prove(E4M3, rtl=file, out=folder)
+
+
+@pytest.mark.parametrize(("edits", "wrong"), ORDER.values(), ids=ORDER)
+def test_a_fault_in_the_order_has_a_trace(
+    edits: list[tuple[str, str]], wrong: int | None, verilog: str, tmp_path: Path
+) -> None:
+    proof = proof_of(verilog, edits, tmp_path)
+    assert proof.status == "FAIL", proof.remark
+    assert proof.trace is not None
+    assert proof.trace.words[0].startswith("edge 0: reset")
+    assert any(
+        "of block 0 enters, p = 0x" in sentence and "with the scale 0x" in sentence for sentence in proof.trace.words
+    )
+    assert proof.trace.words[-1].startswith(f"wrong at edge {len(proof.trace.words) - 2}: ")
+    if wrong is not None:
+        assert WRONG[wrong] in proof.trace.words[-1]
+
+
+BITS = {
+    "a bit of an element is wrong": [("- $signed({ 1'h0, zeros_read_q })", "+ $signed({ 1'h0, zeros_read_q })")],
+    "lanes are exchanged": [(".p(p[7:0])", ".p(p[15:8])")],
+    "the scale is kept with the last beat": [("= enable & is_first;", "= enable & is_last;")],
+}
+
+
+@pytest.mark.parametrize("edits", BITS.values(), ids=BITS)
+def test_a_fault_in_the_bits_has_a_block(edits: list[tuple[str, str]], verilog: str, tmp_path: Path) -> None:
+    proof = proof_of(verilog, edits, tmp_path)
+    assert proof.status == "FAIL", proof.remark
+    assert proof.trace is None and proof.counterexample is not None
+
+
+EVERY = [
+    (format, lanes, {}) for format in ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8") for lanes in (1, 2, 4, 8, 16)
+]
+EVERY += [
+    ("e4m3", 4, {"target": "xcu", "registered_after": "input,read,output"}),
+    ("e2m1", 8, {"destination": "bf16", "rounding": "sr", "random_bits": 4}),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("format", "lanes", "fields"), EVERY)
+def test_every_format_and_number_of_lanes(format: str, lanes: int, fields: dict[str, str], tmp_path: Path) -> None:
+    proof = prove(decoder_config(format, lanes=lanes, **fields), out=tmp_path)  # type: ignore[arg-type]
+    assert proof.passed, proof.remark
