@@ -177,6 +177,8 @@ def emit(
     op: str = "encode",
     out: Path | str = "build",
     name: str | None = None,
+    c: bool = False,
+    dpi: bool = False,
     force: bool = False,
     **rules: Unpack[HardwareRules],
 ) -> dict[str, Path]:
@@ -188,6 +190,8 @@ def emit(
     op : the operation: ``encode``, ``decode``, ``cast``, ``hadamard`` or ``tile``
     out : the folder for ``<name>/rtl/``
     name : the top module's name; by default format and profile are in it
+    c : also write the model in C, with a program and a test
+    dpi : also write a SystemVerilog package and a scoreboard that call the model in C (DPI-C)
     force : replace a design of another configuration, and edited files
 
     Returns
@@ -198,7 +202,8 @@ def emit(
     Raises
     ------
     ValueError
-        for an unknown name and for rules that no converter supports; without ``force`` for a folder with a design of
+        for an unknown name, for rules that no converter supports, and for an operation without a model in C if it is
+        asked for; without ``force`` for a folder with a design of
         another configuration, and for edited files
 
     >>> import mxcast
@@ -207,11 +212,13 @@ def emit(
     'build/mx_encoder/rtl/mx_encoder.v'
     """
     from .hdl import default_name, emit
+    from .native.folder import c_files, dpi_files
     from .sim.check.self_checking import bench
 
     config = _configured(op, format, profile, rules)
     top = default_name(config) if name is None else name
-    return emit(config, out, top, bench=bench(config, top), force=force)
+    added = (c_files(config, top) if c else {}) | (dpi_files(config, top) if dpi else {})
+    return emit(config, out, top, bench=bench(config, top), added=added, force=force)
 
 
 def verify(

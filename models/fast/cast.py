@@ -29,6 +29,7 @@ from ..arrays.codes import code_values, require_range
 from ..arrays.parallel import in_chunks
 from ..arrays.scratch_buffers import CHUNK
 from ..arrays.source import DTYPES, Random, as_numbers, random_bits, require_float_mode, rounded_to, widen
+from ..native import AT_ONCE, kernels
 
 
 def cast(
@@ -155,16 +156,19 @@ def cast_patterns(
 
     ``random``, under `CastRounding.SR` only, has the same shape. ``jobs`` threads share the work.
     """
-    flat, out = patterns.reshape(-1), results.reshape(-1)
+    flat, out = np.ascontiguousarray(patterns).reshape(-1), results.reshape(-1)
+    is_compiled = kernels is not None and random is None and out.flags.c_contiguous
     drawn = None if random is None else np.ascontiguousarray(random).reshape(-1)
 
     def work(part: slice) -> None:
-        if drawn is None:
+        if is_compiled:
+            kernels.look_up(_table(rules), flat[part], out[part], max(rules.source.bits - SHORT, 0))
+        elif drawn is None:
             np.take(_table(rules), _places(flat[part], rules), out=out[part], mode="clip")
         else:
             out[part] = _by_rules(flat[part], rules, drawn[part])
 
-    in_chunks(work, flat.size, CHUNK, jobs)
+    in_chunks(work, flat.size, CHUNK, jobs, at_once=AT_ONCE if is_compiled else 1)
 
 
 SHORT = 16

@@ -325,12 +325,63 @@ static PyObject *errors(PyObject *module, PyObject *arguments)
     return result;
 }
 
+PyDoc_STRVAR(look_up_doc, "look_up(table, patterns, results, rest)\n--\n\nThe result of each pattern in a table. Its "
+                         "index is the pattern without the last ``rest`` bits, and a bit for whether one of these is "
+                         "set; the whole pattern if ``rest`` is 0. An index beyond the table is the last one.");
+
+#define LOOK_UP(in, out)                                                                                               \
+    for (size_t i = 0; i < count; i++) {                                                                               \
+        const uint64_t pattern = ((const in *)patterns.buf)[i], lost = pattern & (((uint64_t)1 << rest) - 1);          \
+        const uint64_t place = rest ? (pattern >> rest << 1) | (lost != 0) : pattern;                                  \
+        ((out *)results.buf)[i] = ((const out *)table.buf)[place < last ? place : last];                               \
+    }
+#define LOOK_UP_FROM(in)                                                                                               \
+    if (results.itemsize == 1) {                                                                                       \
+        LOOK_UP(in, uint8_t)                                                                                           \
+    } else if (results.itemsize == 2) {                                                                                \
+        LOOK_UP(in, uint16_t)                                                                                          \
+    } else {                                                                                                           \
+        LOOK_UP(in, uint32_t)                                                                                          \
+    }
+
+static PyObject *look_up(PyObject *module, PyObject *arguments)
+{
+    Py_buffer table, patterns, results;
+    int rest;
+    PyObject *result = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y*y*w*i", &table, &patterns, &results, &rest))
+        return NULL;
+    const Py_ssize_t from = patterns.itemsize, to = results.itemsize;
+    if (table.itemsize != to || table.len < to || (to != 1 && to != 2 && to != 4) ||
+        (from != 1 && from != 2 && from != 4 && from != 8) || rest < 0 || rest >= 64)
+        PyErr_SetString(PyExc_ValueError, "the table and the results must be of the same 8, 16 or 32 bits");
+    else if (fits(&results, patterns.len / from * to, "results")) {
+        const size_t count = (size_t)(patterns.len / from), last = (size_t)(table.len / to) - 1;
+        Py_BEGIN_ALLOW_THREADS
+        if (from == 1) {
+            LOOK_UP_FROM(uint8_t)
+        } else if (from == 2) {
+            LOOK_UP_FROM(uint16_t)
+        } else if (from == 4) {
+            LOOK_UP_FROM(uint32_t)
+        } else {
+            LOOK_UP_FROM(uint64_t)
+        }
+        Py_END_ALLOW_THREADS
+        result = Py_NewRef(Py_None);
+    }
+    release((Py_buffer *const[]){&table, &patterns, &results}, 3);
+    return result;
+}
+
 static PyMethodDef METHODS[] = {{"choose", choose, METH_VARARGS, choose_doc},
                                 {"float_mode", float_mode, METH_NOARGS, float_mode_doc},
                                 {"encode", encode, METH_VARARGS, encode_doc},
                                 {"maxima", maxima, METH_VARARGS, maxima_doc},
                                 {"encode_under", encode_under, METH_VARARGS, encode_under_doc},
                                 {"decode", decode, METH_VARARGS, decode_doc},
+                                {"look_up", look_up, METH_VARARGS, look_up_doc},
                                 {"errors", errors, METH_VARARGS, errors_doc},
                                 {NULL, NULL, 0, NULL}};
 

@@ -63,6 +63,14 @@ def test_the_hardware(tmp_path):
     assert inspect.signature(hardware.synth).parameters["target"].default == "xcu"
 
 
+def test_the_model_in_c_of_a_design(tmp_path):
+    files = mxcast.emit("e2m1", out=tmp_path, name="top", c=True, dpi=True, **SMALL)
+    assert files["c_header"] == tmp_path / "top/c/top.h" and files["dpi_package"].is_file()
+    assert not any(kind.startswith(("c_", "dpi_")) for kind in mxcast.emit("e4m3", out=tmp_path, name="other", **SMALL))
+    with pytest.raises(ValueError):
+        mxcast.emit("e2m1", op="hadamard", out=tmp_path, dpi=True)
+
+
 def test_a_type_checker_knows_the_fields_of_every_operation():
     fields = [set(one.__annotations__) for one in (mxcast.Rules, mxcast.DecodingRules, mxcast.CastingRules)]
     assert set(AnyFields.__annotations__) == set().union(*fields)

@@ -47,7 +47,20 @@ ALLOWED = {
         "proof",
     },
     # for users
-    "api": {"host", "spec", "models", "tensors", "hdl", "sim", "conformance", "synth", "explore", "proof", "cli"},
+    "api": {
+        "host",
+        "spec",
+        "models",
+        "tensors",
+        "hdl",
+        "sim",
+        "native",
+        "conformance",
+        "synth",
+        "explore",
+        "proof",
+        "cli",
+    },
 }
 """Other folders of the project that a folder may import."""
 

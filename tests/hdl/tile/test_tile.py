@@ -97,7 +97,7 @@ def test_the_stores_have_only_the_bits_that_are_used():
     assert words == {(32 * (1 + 8 + 4 + 1) + 8, 32), (32 * 8 + 8 + 8, 32), (1 + 8 + 4 + 1, 32), (8, 32)}
 
 
-@pytest.mark.parametrize("side", [2, 8])
+@pytest.mark.parametrize("side", [2, 8, 32])
 def test_two_stores_and_an_exchange_turn_a_square(side):
     """A row enters and a column leaves in each cycle, two squares later. Each store holds one square."""
     design = Module()

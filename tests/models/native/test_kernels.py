@@ -12,8 +12,10 @@ import pytest
 
 from mxcast.models import dequantize, native, quantize, quantize_blocks, statistics
 from mxcast.models.arrays.scratch_buffers import scratch_buffers
+from mxcast.models.fast import cast as fast_cast
 from mxcast.models.fast import decode as fast_decode
 from mxcast.models.fast import encode as fast_encode
+from mxcast.models.fast.cast import cast_patterns
 from mxcast.models.fast.encode import _quantize_part
 from mxcast.models.fast.scale import scale_reciprocals
 from mxcast.models.native.encode import ROUNDINGS, SOURCES, Rules, encode_blocks, rules_of
@@ -29,6 +31,7 @@ from mxcast.spec import (
     Specials,
     Subnormals,
     block_format,
+    casting,
     decoding,
     numerics,
 )
@@ -198,6 +201,34 @@ def test_errors_of_blocks(element, size, instruction_set):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-5)
         same = getattr(statistics._by_module(bits, factors, q.codes, rules, buffers), name)
         assert np.array_equal(same, getattr(found, name)), name
+
+
+@pytest.mark.parametrize("format, source", [("e4m3", "fp32"), ("ue8m0", "fp64"), ("e5m2", "bf16"), ("e2m1", "fp16")])
+def test_casts(format, source, monkeypatch):
+    """Both ways, of any patterns and around each step of the table of results."""
+    rules = casting(format, source=source)
+    dtype = np.dtype(f"u{rules.source.bits // 8}")
+    first = np.arange(0, 1 << 16, 7, dtype=np.uint64) << np.uint64(rules.source.bits - 16)
+    every = np.random.default_rng(7).integers(0, 1 << rules.source.bits, 4096, dtype=np.uint64, endpoint=False)
+    patterns = np.concatenate([first, first + np.uint64(1), first - np.uint64(1), every]).astype(dtype)
+    back = casting(format, destination="fp32")
+    codes = np.arange(1 << rules.destination.bits, dtype=np.uint8)
+    results = []
+    for kernels in (native.kernels, None):
+        monkeypatch.setattr(fast_cast, "kernels", kernels)
+        made, numbers = np.empty(patterns.shape, np.uint8), np.empty(codes.shape, np.uint32)
+        cast_patterns(patterns, rules, made)
+        cast_patterns(codes, back, numbers, jobs=2)
+        results.append((made, numbers))
+    for one, other in zip(*results, strict=True):
+        assert np.array_equal(one, other) and one.any()
+
+
+def test_the_module_checks_tables():
+    with pytest.raises(ValueError, match="of the same 8, 16 or 32 bits"):
+        native.kernels.look_up(np.zeros(4, np.uint8), np.zeros(3, np.uint32), np.zeros(3, np.uint16), 16)
+    with pytest.raises(ValueError, match="results must have 3 bytes, not 2"):
+        native.kernels.look_up(np.zeros(4, np.uint8), np.zeros(3, np.uint32), np.zeros(2, np.uint8), 16)
 
 
 def test_special_blocks_are_found(instruction_set):

@@ -35,11 +35,10 @@ MORE = [
     for size, target, subnormals, columns, rules in (
         (32, "xcu", "exact", "transposed", {"scale_rule": "rceil", "source": "bf16"}),
         (32, "generic", "flush", "in_place", {"specials": "drop", "registered_after": "key,output"}),
-        (16, "asic", "exact", "transposed", {"zero": "positive", "registered_after": "input,level2,output"}),
+        (16, "asic", "exact", "transposed", {"zero": "positive", "registered_after": "input,digit2,output"}),
         (8, "xcu", "flush", "transposed", {"source": "fp16", "scale_rule": "even", "registered_after": "top,distance"}),
         (4, "ecp5", "exact", "in_place", {"specials": "inf_scale", "element_subnormals": "flush"}),
     )
-    if not (target == "xcu" and "registered_after" in rules and element == "e3m2")
 ]
 
 
