@@ -186,7 +186,7 @@ def tables(results: dict) -> dict[str, str]:
                 {
                     "format": name,
                     "Verilated design": row["verilated"],
-                    "one block at a time": row["one by one"],
+                    "one block at a time": row.get("one by one"),
                     "golden model": row["model"],
                 }
                 for name, row in rtl["formats"].items()

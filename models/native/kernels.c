@@ -86,7 +86,11 @@ static inline float number_of(uint32_t u)
 #undef ISA
 #undef LANES
 #define SUFFIX avx512
+#if defined(__clang__) /* which ignores an attribute with an option that it does not know */
+#define ISA __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#else
 #define ISA __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+#endif
 #define LANES 16
 #include "blocks.h"
 #undef SUFFIX

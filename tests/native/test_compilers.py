@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mxcast.hdl import configuration
+from mxcast.native.folder import c_files
 from mxcast.native.structs import HEADER
 from mxcast.sim.stimuli.boundary import boundary_blocks
 from mxcast.spec import numerics
@@ -108,3 +110,65 @@ def test_sanitizers_find_a_planted_mistake(right: str, wrong: str, report: str, 
     assert right in text
     done = sanitized(tmp_path, text.replace(right, wrong))
     assert done.returncode != 0 and report in done.stderr, done.stderr
+
+
+BIG_ENDIAN = "s390x-linux-gnu-gcc", "qemu-s390x"
+"""A compiler for a big-endian processor, and a program that runs its results (Debian: gcc-s390x-linux-gnu,
+libc6-dev-s390x-cross, qemu-user).
+"""
+
+
+PLANTED = """#include <string.h>
+static void *planted(void *to, const void *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        ((char *)to)[i] = ((const char *)from)[n - 1 - i];
+    return to;
+}
+"""
+"""A planted bug: numbers are copied as if the other byte came first."""
+
+
+NEEDS_BIG_ENDIAN = pytest.mark.skipif(
+    not all(map(shutil.which, BIG_ENDIAN)), reason=f"needs {' and '.join(BIG_ENDIAN)}"
+)
+
+
+def big_endian(folder: Path, op: str, format: str, planted: str = "", **rules: str) -> subprocess.CompletedProcess[str]:
+    """Run the test in C that `mxcast emit --c` writes on a big-endian processor; ``planted`` copies numbers in place of
+    memcpy.
+    """
+    for path, text in c_files(configuration(op, format, **rules), "model").values():
+        place = folder / path
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(
+            planted + text.replace("memcpy(", "planted(") if planted and place.name == HEADER.name else text
+        )
+    compiler, machine = BIG_ENDIAN
+    command = [compiler, "-std=c99", "-O2", "-static", "-o", "model", "test.c"]
+    subprocess.run(command, cwd=folder / "c", check=True)
+    return subprocess.run([machine, folder / "c" / "model"], capture_output=True, text=True)
+
+
+@pytest.mark.slow
+@NEEDS_BIG_ENDIAN
+@pytest.mark.parametrize(
+    "op, format, rules",
+    [
+        ("encode", "e4m3", {}),
+        ("encode", "int8", {"source": "bf16", "rounding": "sr"}),
+        ("decode", "e5m2", {}),
+        ("decode", "e2m1", {"destination": "bf16"}),
+        ("cast", "e4m3", {}),
+        ("encode", "nvfp4", {}),
+    ],
+)
+def test_big_endian(op: str, format: str, rules: dict[str, str], tmp_path: Path) -> None:
+    done = big_endian(tmp_path, op, format, **rules)
+    assert done.returncode == 0 and done.stdout.splitlines()[-1].startswith("PASS"), done.stdout
+
+
+@NEEDS_BIG_ENDIAN
+def test_a_wrong_order_of_bytes_is_found(tmp_path: Path) -> None:
+    done = big_endian(tmp_path, "encode", "e4m3", PLANTED)
+    assert done.returncode != 0 and done.stdout.splitlines()[-1].startswith("FAIL")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import product
+from pathlib import Path
+from sysconfig import get_paths
 
 import numpy as np
 import pytest
@@ -18,6 +22,8 @@ from mxcast.models.fast import encode as fast_encode
 from mxcast.models.fast.cast import cast_patterns
 from mxcast.models.fast.encode import _quantize_part
 from mxcast.models.fast.scale import scale_reciprocals
+from mxcast.models.native import decode as native_decode
+from mxcast.models.native import encode as native_encode
 from mxcast.models.native.encode import ROUNDINGS, SOURCES, Rules, encode_blocks, rules_of
 from mxcast.spec import (
     ELEMENTS,
@@ -238,6 +244,26 @@ def test_special_blocks_are_found(instruction_set):
     assert rules is not None
     scales, codes = np.empty(64, np.uint8), np.empty(blocks.shape, np.uint8)
     assert list(encode_blocks(blocks, rules, scales, codes, None)) == [5, 40]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
+def test_clang_compiles_the_same_module(instruction_set, tmp_path, monkeypatch):
+    source = Path(__file__).parents[3] / "models" / "native" / "kernels.c"
+    options = ["-O3", "-ffp-contract=off", "-Wall", "-Werror", "-shared", "-fPIC", "-I", get_paths()["include"]]
+    subprocess.run(["clang", *options, source, "-o", tmp_path / "kernels.so"], check=True)
+    found = spec_from_file_location("kernels", tmp_path / "kernels.so")
+    assert found is not None and found.loader is not None
+    module = module_from_spec(found)
+    found.loader.exec_module(module)
+    module.choose(instruction_set)
+    x = np.random.default_rng(8).standard_normal((131, 32), dtype=np.float32)
+    expected = [dequantize(quantize(x, element)) for element in ELEMENTS]
+    for place in (native_decode, native_encode):
+        monkeypatch.setattr(place, "kernels", module)
+    for element, numbers in zip(ELEMENTS, expected, strict=True):
+        _assert_same(numerics(element), 9)
+        assert np.array_equal(dequantize(quantize(x, element)), numbers)
 
 
 def test_refused_rules_are_encoded_by_numpy():
