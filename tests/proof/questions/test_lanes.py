@@ -17,7 +17,7 @@ from ...configurations import ELEMENTS
 
 SMALL = converter_config("e4m3", lanes=2, block_size=8)
 SKID = converter_config("e4m3", lanes=2, block_size=8, interface="skid")
-"""A converter with as many beats as one of 8 lanes, which takes a seventh of the time. Faults are planted in it."""
+"""Converters with as many beats as one of 8 lanes, which take a seventh of the time. Faults are planted in them."""
 
 
 def test_every_beat_of_every_block(tmp_path: Path) -> None:
