@@ -134,3 +134,23 @@ def test_python_does_the_same(folder):
             mxcast.prove(**wrong)
     mxcast.emit("e2m1", out="build", name="mx_encoder", block_size=2, force=True)
     assert not (folder / "proof").exists()
+
+
+AXIS = ("e4m3", "--set", "lanes=8", "--set", "interface=axis")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("emit", "e4m3", "--registers"), "registers are for encoders with AXI4-Stream: give lanes and interface=axis"),
+        (("emit", "e4m3", "--op", "decode", "--registers"), "registers are for encoders with AXI4-Stream"),
+        (("synth", "e4m3", "--registers"), "registers are for encoders with AXI4-Stream"),
+        (("synth", *AXIS, "--registers", "--pnr"), "--pnr places a converter without registers: leave out --registers"),
+        (("emit", "e4m3", "--block-design"), "a block design connects AXI4-Stream: give lanes and interface=axis too"),
+    ],
+    ids=lambda one: " ".join(one) if isinstance(one, tuple) else "",
+)
+def test_registers_and_block_designs_need_axi(fails, tmp_path, words, sentence):
+    out = ("-o", tmp_path / "build") if words[0] == "emit" else ()
+    assert fails(2, *words, *out).startswith(sentence)
+    assert not list(tmp_path.iterdir())
