@@ -150,7 +150,6 @@ def big_endian(folder: Path, op: str, format: str, planted: str = "", **rules: s
     return subprocess.run([machine, folder / "c" / "model"], capture_output=True, text=True)
 
 
-@pytest.mark.slow
 @NEEDS_BIG_ENDIAN
 @pytest.mark.parametrize(
     "op, format, rules",
