@@ -1,12 +1,13 @@
 """The module for block designs: four readers read it, and it connects each pin to the one of the same name."""
 
 import json
+import re
 import shutil
 import subprocess
 
 import pytest
 
-from mxcast.hdl import converter_config, emit, verilog
+from mxcast.hdl import cast_config, converter_config, decoder_config, emit, verilog
 from mxcast.proof.verilog.readers import readers, reading
 from mxcast.synth.yosys import execute
 
@@ -83,3 +84,20 @@ def test_other_pins_are_refused(tmp_path):
     with pytest.raises(ValueError, match="a block design connects AXI4-Stream: give lanes and interface=axis too"):
         emit(converter_config("e4m3"), tmp_path, "top", block_design=True)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("config", "buses"),
+    [
+        (decoder_config("e2m1", lanes=8, interface="axis"), {"s_axis", "s_axis_scale", "m_axis"}),
+        (cast_config("e4m3", interface="axis"), {"s_axis", "m_axis"}),
+    ],
+    ids=["decoder", "cast"],
+)
+def test_decoders_and_casts_have_one_too(config, buses, tmp_path):
+    written = emit(config, tmp_path, "top", block_design=True)
+    assert lint("--lint-only", "-Wall", "--top-module", "top_bd", written["block_design"], written["verilog"]) == ""
+    told = re.findall(r'"xilinx.com:interface:axis:1.0 (\w+) (\w+)"', written["block_design"].read_text())
+    assert {bus for bus, _ in told} == buses
+    pins = {pin.name for pin in config.pins} - {"aclk", "aresetn"}
+    assert {f"{bus}_{signal.lower()}" for bus, signal in told} == pins
