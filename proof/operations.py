@@ -25,7 +25,7 @@ OPERATIONS: dict[str, Provable[Any, Any]] = {
 WITH_LANES: dict[str, Provable[Any, Any]] = {"encode": EncodeInBeats(), "decode": DecodeInBeats()}
 """The proof of operations whose hardware has lanes."""
 
-INTERFACES = {Encode.name: (Interface.STREAM, Interface.SKID)}
+INTERFACES = {Encode.name: tuple(Interface)}
 """Interfaces that are proved, by operation; `Interface.STREAM` alone for all others."""
 
 

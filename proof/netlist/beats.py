@@ -52,9 +52,9 @@ class Ends:
         return tuple(filter(None, (self.front, self.back)))
 
     def outside(self, instance: str) -> set[str]:
-        """Ports of an instance that are ports of the top module."""
+        """Ports of an instance that are ports of the top module, next to the clock."""
         inputs = self.inputs if instance == self.instances[0] else ()
-        return {"clk", *inputs, *(self.results if instance == self.back else ())}
+        return {*inputs, *(self.results if instance == self.back else ())}
 
 
 ENDS: dict[str, Ends] = {
@@ -79,6 +79,20 @@ ENDS: dict[str, Ends] = {
     ),
 }
 """By the name of the operation."""
+
+CLOCK, AXIS_CLOCK = "clk", "aclk"
+RESET, AXIS_RESET = "rst", "aresetn"
+"""The ports of a stream, and of AXI4-Stream, whose reset is active low."""
+
+HANDSHAKE = (RESET, "i_valid", "o_ready")
+AXIS_HANDSHAKE = (AXIS_RESET, "s_axis_tvalid", "s_axis_tkeep", "s_axis_tlast", "m_axis_tready", "m_axis_scale_tready")
+"""Inputs on which the control of beats may depend."""
+
+AXIS_REGISTERS = ("valid_q", "running_q", "beat", "scale_valid")
+"""Registers of AXI4-Stream with a reset."""
+
+EARLY = {"next_first": "o_first", "next_scale": "scale", "next_marks": "o_marks"}
+"""Outputs of the module behind the store in front of its last registers, and the outputs behind these."""
 
 ADDRESS = "write_beat"
 """The address at which the store is written: the register, and the port of the store."""
@@ -144,19 +158,23 @@ class Beats:
         )[self.design.top]
         ports = {name: port["bits"] for name, port in top["ports"].items()}
         cells = {name: top["cells"].pop(name) for name in self.modules}
+        clock = AXIS_CLOCK if self.config.has_axis else CLOCK
         for cell in top["cells"].values():
-            _check_storage(cell, ports["clk"])
+            _check_storage(cell, ports[clock])
         for instance, cell in cells.items():
             known = self.design.modules[self.modules[instance]]["ports"]
-            outside = self.ends.outside(instance)
+            outside = {CLOCK: clock}
+            if not self.config.has_axis:
+                outside |= {port: port for port in self.ends.outside(instance)}
             for port, bits in cell["connections"].items():
                 if port not in outside:
                     direction = "output" if known[port]["direction"] == "input" else "input"
                     top["ports"][f"{instance}_{port}"] = {"direction": direction, "bits": bits}
-                elif bits != ports.get(port):
-                    raise StructureError(f"{port} of {instance} is not {port} of {self.design.top}")
-        for port in (*self.ends.inputs, *self.ends.results):
-            top["ports"].pop(port, None)
+                elif bits != ports.get(outside[port]):
+                    raise StructureError(f"{port} of {instance} is not {outside[port]} of {self.design.top}")
+        if not self.config.has_axis:
+            for port in (*self.ends.inputs, *self.ends.results):
+                top["ports"].pop(port, None)
         return top
 
     @property
@@ -174,26 +192,55 @@ class Beats:
 
     def check_known(self) -> None:
         """Raise `StructureError` unless an edge with ``rst`` gives each register of the control a value, and it then
-        depends on the control and the handshake only. So no address is unknown (x) while these inputs are known."""
+        depends on the control and the handshake only. So no address is unknown (x) while these inputs are known.
+
+        With AXI4-Stream they also depend on bits without a reset, but only while a valid bit says that these are known.
+        """
         top = self.control()
-        rst = top["ports"]["rst"]["bits"][0]
+        registers = self.control_registers
+        if self.config.has_axis:
+            registers += AXIS_REGISTERS
         split = ["simplemap", "opt_expr -keepdc"]
-        module = self.design.of_netlist({self.design.top: top}).netlist_after(split)[self.design.top]
-        for cell in top["cells"].values():
-            cell["connections"] = {
-                pin: ["1" if bit == rst else bit for bit in bits] for pin, bits in cell["connections"].items()
+
+        def with_constant(bits: list, value: str) -> dict:
+            cells = {
+                name: cell
+                | {
+                    "connections": {
+                        pin: [value if bit in bits and cell["port_directions"][pin] == "input" else bit for bit in pins]
+                        for pin, pins in cell["connections"].items()
+                    }
+                }
+                for name, cell in top["cells"].items()
             }
-        cleared = self.design.of_netlist({self.design.top: top}).netlist_after(split)[self.design.top]
+            made = self.design.of_netlist({self.design.top: {**top, "cells": cells}})
+            return made.netlist_after(split)[self.design.top]
+
+        module = with_constant([], "0")
         known = {"0", "1", "x"}
-        known |= {bit for name in ("rst", "i_valid", "o_ready") for bit in module["ports"][name]["bits"]}
-        known |= {bit for name in self.control_registers for bit in _net(module, name)}
+        known |= {
+            bit
+            for name in (AXIS_HANDSHAKE if self.config.has_axis else HANDSHAKE)
+            for bit in module["ports"][name]["bits"]
+        }
+        known |= {bit for name in registers for bit in _net(module, name)}
+        if self.config.has_axis:
+            rst, cleared = AXIS_RESET, with_constant(top["ports"][AXIS_RESET]["bits"], "0")
+            for valid, given in {"valid_q": "last_q", f"valid_{self.places[-2]}_q": "next_first"}.items():
+                without = with_constant(_net(top, valid), "0")
+                for name in registers:
+                    if _Delay(without, self.design.top).leaves(_captured(without, name)) & set(_net(without, given)):
+                        raise StructureError(f"{name} depends on {given} without {valid}")
+                known |= set(_net(module, given))
+        else:
+            rst, cleared = RESET, with_constant(top["ports"][RESET]["bits"], "1")
         whole = self.design.modules[self.design.top]
         store = whole["cells"].get("block_store", {"connections": {}})["connections"]
         if self.ends.front and store.get(ADDRESS) != _net(whole, ADDRESS):
             raise StructureError(f"the store is not written at {ADDRESS}")
-        for name in self.control_registers:
+        for name in registers:
             if not set(_captured(cleared, name)) <= {"0", "1"}:
-                raise StructureError(f"rst does not clear {name}")
+                raise StructureError(f"{rst} does not clear {name}")
             if not _Delay(module, self.design.top).leaves(_captured(module, name)) <= known:
                 raise StructureError(f"{name} depends on more than the control of beats")
 
@@ -204,6 +251,7 @@ class Beats:
             registers = self.back if instance == self.ends.back else self.front
             module = self._netlist(f"flatten {name}", *UNSAID, *FREED, "memory_map", *WITH_ENABLES, BITS)[name]
             of_block = self.ends.of_block if instance == self.ends.back else ()
+            _check_early(module, instance)
             _Delay(module, instance, of_block).check(registers)
 
     def without_registers(self) -> dict[str, dict]:
@@ -244,6 +292,22 @@ def _net(module: dict, name: str) -> list:
     if name not in module["netnames"]:
         raise StructureError(f"it has no register {name}")
     return module["netnames"][name]["bits"]
+
+
+def _check_early(module: dict, instance: str) -> None:
+    """Remove the outputs `EARLY` from a flat module, if it has them. Raises `StructureError` unless registers take
+    them."""
+    taken = {
+        bit: given
+        for cell in module["cells"].values()
+        if cell["type"].startswith("$_DFF")
+        for bit, given in zip(cell["connections"]["Q"], cell["connections"]["D"])
+    }
+    for early, late in EARLY.items():
+        if early in module["ports"]:
+            bits = module["ports"].pop(early)["bits"]
+            if bits != [taken.get(bit) for bit in module["ports"][late]["bits"]]:
+                raise StructureError(f"{late} of {instance} is not {early} behind a register")
 
 
 def _captured(module: dict, name: str) -> list:

@@ -28,7 +28,7 @@ class Wiring:
 def check_ports(modules: dict[str, dict], top: str, config: HardwareConfig, registered: bool = False) -> None:
     """Raise ValueError unless a module has exactly the pins of a configuration, and ``clk`` if it is registered."""
     wanted = {pin.name: (pin.direction, pin.width) for pin in config.pins}
-    if registered:
+    if registered and not config.has_axis:
         wanted["clk"] = "input", 1
     ports = {name: (port["direction"], len(port["bits"])) for name, port in modules[top]["ports"].items()}
     for name in [*wanted, *ports]:

@@ -66,7 +66,8 @@ class _Assembly:
         """The bits of a beat at the ports of the modules."""
         shared = {"mode": self.ports["mode"]["bits"]} if "mode" in self.ports else {}
         own: dict[str, list] = {name: self.slice(name, beat) for name in ("x", "random") if name in self.ports}
-        return {**shared, **own}
+        marks = self.keys["ports"].get("marks", {"bits": []})["bits"]  # of a packet; `check_passed` follows them
+        return {**shared, **own, "marks": ["0"] * len(marks)}
 
     def design(self) -> Design:
         self.check_passed()
@@ -82,10 +83,10 @@ class _Assembly:
         return design.of_netlist({design.top: top, **self.modules, **self.stored})
 
     def check_passed(self) -> None:
-        """Raise `StructureError` unless modes, random bits and places of beats pass the modules unchanged."""
+        """Raise `StructureError` unless modes, random bits, places and marks of beats pass the modules unchanged."""
         for module, pairs in (
-            (self.keys, {"mode_of_beat": "mode", "random_of_beat": "random"}),
-            (self.codes, {"o_first": "is_first", "o_last": "is_last"}),
+            (self.keys, {"mode_of_beat": "mode", "random_of_beat": "random", "marks_of_beat": "marks"}),
+            (self.codes, {"o_first": "is_first", "o_last": "is_last", "o_marks": "marks"}),
         ):
             for result, given in pairs.items():
                 if result in module["ports"] and module["ports"][result]["bits"] != module["ports"][given]["bits"]:
@@ -172,7 +173,8 @@ class _Assembly:
             if cell["port_directions"][pin] == "output"
             for bit in bits
         }
-        own = {bit for name in ("numbers", "is_first", "is_last") for bit in ports[name]["bits"]}
+        of_beat = ("numbers", "is_first", "is_last", "marks")
+        own = {bit for name in of_beat if name in ports for bit in ports[name]["bits"]}
         found = dict[str, None]()
         waiting = [*ports["scale"]["bits"]]
         waiting += [

@@ -14,6 +14,7 @@ from ..netlist.design import Design
 from ..netlist.one_beat import of_a_beat, one_beat
 from ..netlist.structure import StructureError
 from ..netlist.whole_block import at_once, whole_block
+from ..specification.axis import around, axis_questions
 from ..specification.encode import Specification
 from ..specification.order import Order
 from .elementwise import ElementSpecification, ProvableDecode
@@ -37,6 +38,8 @@ class EncodeInBeats(ProvableEncode):
         order.beats.check_delays()
         whole = whole_block(order.beats)
         yield from order.questions()
+        if config.has_axis:
+            yield from axis_questions(*around(order.beats))
         order.beats.check_known()
         yield from super().composed(at_once(config), whole, specify)
 

@@ -22,7 +22,6 @@ from ..netlist.stored import with_ports
 from ..netlist.structure import StructureError, check_ports
 from ..netlist.wrapping import unwrapped
 from ..operations import provable
-from ..questions.lanes import order_of
 from ..questions.question import Question
 from ..verilog.elaboration import elaborated
 from ..verilog.gate import Objection, objections, of_readers, unreadable
@@ -34,7 +33,7 @@ from .branches import branch_blocks
 from .counterexample import Counterexample, Simulation, disagreement
 from .record import keep
 from .solver import solver_version
-from .trace import Trace, traced
+from .trace import Trace, trace_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -329,8 +328,9 @@ class _Asker:
                 argument.doubt = of_latches(written.latches)
         elif last.status is Status.FAIL and last.question.is_of_order:
             self.say("looking for a sequence of beats")
-            order = order_of(config, written)
-            argument.trace = traced(order, self.proof.folder, solver=self.proof.solver, timeout=self.timeout)
+            argument.trace = trace_of(
+                last.question, config, written, self.proof.folder, solver=self.proof.solver, timeout=self.timeout
+            )
             if argument.trace is None and not self._look_for_a_block(written):
                 argument.doubt = without_a_trace(last.question)
         elif last.status is Status.FAIL and last.question.is_inner and not self._look_for_a_block(written):

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...hdl import HardwareConfig
 from ...host.files import write_whole
+from ..netlist.design import Design
+from ..questions.lanes import order_of
+from ..questions.question import Question
+from ..specification.axis import around
+from ..specification.induction import Induction
 from ..specification.order import WRONG, Order
 from .solver import solve
 
@@ -20,6 +26,18 @@ class Trace:
     """One sentence for each edge."""
     file: Path
     """The VCD file, in which an edge is 10 ns."""
+
+
+def trace_of(
+    asked: Question, config: HardwareConfig, design: Design, folder: Path, *, solver: str, timeout: float
+) -> Trace | None:
+    """A trace that shows why a question of the order of beats has another answer, or None if the solver finds none."""
+    order = order_of(config, design)
+    if config.has_axis:
+        for system in around(order.beats):
+            if asked.name.startswith(system.name):
+                return traced_around(system, config.beats, folder, solver=solver, timeout=timeout)
+    return traced(order, folder, solver=solver, timeout=timeout)
 
 
 def traced(order: Order, folder: Path, *, solver: str, timeout: float) -> Trace | None:
@@ -37,6 +55,27 @@ def traced(order: Order, folder: Path, *, solver: str, timeout: float) -> Trace 
     file = write_whole(folder / FILE, vcd(edges, widths))
     words = (order.in_words(sentence) for sentence in sentences(edges, order.beats.config.beats))
     return Trace(words=tuple(words), file=file)
+
+
+def traced_around(system: Induction, beats: int, folder: Path, *, solver: str, timeout: float) -> Trace | None:
+    """`traced` for packets that enter an encoder with AXI4-Stream, and for beats that leave it."""
+    question = system.fault(3 * beats + 4)
+    answer = solve(question.text, question.names, solver=solver, timeout=timeout)
+    if answer.result != "sat":
+        return None
+    widths = system.shown | {"wrong": len(system.wrong)}
+    edges: list[dict[str, int]] = []
+    while f"e{len(edges)}_rst" in answer.values:
+        edges.append({name: answer.values[f"e{len(edges)}_{name}"] for name in widths})
+    last = next(number for number, edge in enumerate(edges) if number and edge["wrong"])
+    edges = edges[: last + 1]
+    words = list[str]()
+    for number, edge in enumerate(edges):
+        seen = ", ".join(f"{name} = {edge[name]:#x}" for name in system.shown if name != "rst")
+        words.append(f"edge {number}: {'reset' if edge['rst'] else seen}")
+    wrong = [fault for place, fault in enumerate(system.wrong) if edges[-1]["wrong"] >> place & 1]
+    words.append(f"wrong at edge {last}: {'; '.join(wrong)}")
+    return Trace(words=tuple(words), file=write_whole(folder / FILE, vcd(edges, widths)))
 
 
 def sentences(edges: list[dict[str, int]], beats: int) -> list[str]:

@@ -19,6 +19,7 @@ from ..netlist.beats import CODES, KEYS, NUMBERS, Beats
 from ..netlist.design import Part
 from ..netlist.structure import StructureError
 from ..questions.question import Question, constant, question
+from .axis import core
 
 TOP = "mxcast_ordered"
 """The module with the design and the statements about it."""
@@ -27,12 +28,13 @@ WRONG = (
     "a beat leaves and none is inside: one was made twice",
     "a beat leaves with the numbers of another one",
     "a beat leaves with another largest key than its block has, or before its block is whole",
-    "a beat leaves with another mode than its block has",
+    "a beat leaves with another mode, or with other marks of its packet, than its block has",
     "o_first is not set with the first beat of a block only",
     "o_last is not set with the last beat of a block only",
     "no beat is taken, although the receiver makes nobody wait",
     "a result changes or goes while it waits",
     "a whole block stays inside too long",
+    "the last beat of a packet is not marked, or another one is",
 )
 """Faults by the bits of ``wrong``."""
 
@@ -82,7 +84,7 @@ class Order:
     def bound(self) -> int:
         """Edges after which a whole block has left, if the receiver does not wait."""
         gathered = self.beats.config.beats if self.has_store else 0
-        return (1 + self.beats.has_halves) * (self.beats.front + gathered) + self.beats.back
+        return (1 + self.beats.has_halves) * (self.beats.front + gathered) + self.back
 
     @property
     def has_store(self) -> bool:
@@ -95,13 +97,20 @@ class Order:
             sentence = sentence.replace(words, others)
         return sentence
 
+    @property
+    def back(self) -> int:
+        """Registers behind the store. With AXI4-Stream, those at the output are left to `axis_leave.sv`."""
+        return self.beats.back - self.beats.config.has_axis
+
     @cached_property
     def relation(self) -> str:
         """The step from a state to the next one in SMT-LIB, as Yosys writes it."""
         beats, design = self.beats, self.beats.design
         control, count = beats.control(), beats.config.beats
+        if beats.config.has_axis:
+            control = core(beats, control)
         nets = {name: net["bits"] for name, net in control["netnames"].items()}
-        valid = [f"valid_{place}_q" for place in beats.places]
+        valid = [f"valid_{place}_q" for place in beats.places[: beats.front + self.back]]
         halves = 1 + beats.has_halves
         words = [f"block_store.words[{place}]" for place in range(count * halves)] if self.has_store else []
         waiting = {"can_write": ["can_write"], "running_key": ["key_accumulator.largest_q"]} if beats.has_halves else {}
@@ -154,11 +163,13 @@ class Order:
 
         if not self.has_store:
             ports = self.beats.design.modules[self.beats.modules[NUMBERS]]["ports"]
-            return {"KEY": width("scale"), "WORD": width("p", "random"), "MODE": 1}
+            return {"KEY": width("scale"), "WORD": width("p", "random"), "STEADY": 1, "MODE": 1}
+        steady = max(1, width(f"{KEYS}_mode_of_beat"))
         return {
             "KEY": width(f"{KEYS}_key"),
             "WORD": width(f"{KEYS}_numbers", f"{KEYS}_random_of_beat"),
-            "MODE": max(1, width(f"{KEYS}_mode_of_beat")),
+            "STEADY": steady,
+            "MODE": steady + width(f"{KEYS}_marks_of_beat"),
         }
 
     def _wrapper(self, ports: dict[str, dict]) -> str:
@@ -169,14 +180,17 @@ class Order:
         parameters = widths | {
             "STORE": int(self.has_store),
             "FRONT": beats.front,
-            "BACK": beats.back,
+            "BACK": self.back,
             "BEATS": count,
             "PLACE": place,
             "SLOTS": halves,
             "HAS_MODES": int(has_modes),
+            "STOPS": int(beats.config.has_axis),
         }
-        key, word, mode = widths["KEY"], widths["WORD"], widths["MODE"]
-        inputs = {"mark": 1, "chosen": place, "key": key, "word": word} | ({"mode": mode} if has_modes else {})
+        key, word, mode, steady = widths["KEY"], widths["WORD"], widths["MODE"], widths["STEADY"]
+        given = has_modes or mode > steady
+        inputs = {"mark": 1, "chosen": place, "key": key, "word": word}
+        inputs |= {"given": mode - (0 if has_modes else steady)} if given else {}
         wires = {
             **{f"written_{name}": widths[name.upper()] for name in ("key", "word", "mode")},
             **{f"read_{name}": widths[name.upper()] for name in ("key", "word", "mode")},
@@ -186,8 +200,11 @@ class Order:
             "write_beat": place + halves - 1,
             "read_beat": place + halves - 1,
             "front_valid": beats.front + 1,
-            "back_valid": beats.back,
+            "back_valid": self.back,
             "words": word * count * halves,
+            "half_marks": 2 * mode,
+            "odd": 1,
+            "ends": 3,
         }
         outputs = {"o_key": key, "o_word": word, "o_mode": mode, "o_first": 1, "o_last": 1}
         outputs |= {"assumed": 1, "wrong": len(WRONG), "related": RELATIONS}
@@ -197,13 +214,15 @@ class Order:
             f"{KEYS}_key": "written_key",
             f"{KEYS}_numbers": f"written_word[{numbers - 1}:0]",
             f"{KEYS}_random_of_beat": f"written_word[{word - 1}:{numbers}]",
-            f"{KEYS}_mode_of_beat": "written_mode",
+            f"{KEYS}_mode_of_beat": f"written_mode[{steady - 1}:0]",
+            f"{KEYS}_marks_of_beat": f"written_mode[{mode - 1}:{steady}]",
             f"{KEYS}_enable": "front_enable",
             f"{CODES}_enable": "back_enable",
             f"{CODES}_key": "read_key",
             f"{CODES}_numbers": f"read_word[{numbers - 1}:0]",
             f"{CODES}_random": f"read_word[{word - 1}:{numbers}]",
-            f"{CODES}_mode": "read_mode",
+            f"{CODES}_mode": f"read_mode[{steady - 1}:0]",
+            f"{CODES}_marks": "ends",
             f"{CODES}_is_first": "read_first",
             f"{CODES}_is_last": "read_last",
             f"{NUMBERS}_enable": "back_enable",
@@ -218,11 +237,18 @@ class Order:
             "seen_front": f"front_valid[{beats.front}:1]",
             "seen_back": "back_valid",
             "seen_words": "words",
+            **{f"seen_marks_{half}": f"half_marks[{mode * (half + 1) - 1}:{mode * half + steady}]" for half in (0, 1)},
+            "aclk": "clk",
+            "aresetn": "~rst",
+            "cut_valid_q": "i_valid",
+            "cut_back_enable": "o_ready",
+            "seen_ready": "i_ready",
+            "seen_coming": "o_valid",
         }
         if missing := [name for name in ports if name not in connected]:
             raise StructureError(f"{beats.design.top} has an unexpected port {missing[0]}")
         pins = ", ".join(f".{name}({wire})" for name, wire in connected.items() if name in ports)
-        names = ["clk", *SEEN, *inputs, *wires, *outputs] + ([] if has_modes else ["mode"])
+        names = [name for name in ("clk", *SEEN, *inputs, "mode", *wires, *outputs) if name not in ("given", "ends")]
         lines = [
             f"module {TOP}(input clk, rst, i_valid, o_ready,",
             *(f"  input [{width - 1}:0] {name}," for name, width in inputs.items()),
@@ -230,7 +256,10 @@ class Order:
             ",\n".join(f"  output [{width - 1}:0] {name}" for name, width in outputs.items()) + ");",
             *(f"  wire [{width - 1}:0] {name};" for name, width in wires.items()),
             "  assign front_valid[0] = i_valid;",
-            *([] if has_modes else ["  wire mode = 0;", "  assign read_mode = 0;"]),
+            f"  wire [{mode - 1}:0] mode = {_mode(has_modes, given, steady)};",
+            *([] if has_modes else [f"  assign read_mode[{steady - 1}:0] = 0;"]),
+            *([f"  assign read_mode[{mode - 1}:{steady}] = ends[2:1];"] if mode > steady else []),
+            "  assign odd = " + ("ends[0] != (read_last & ends[1]);" if mode > steady else "0;"),
             *(["  assign front_enable = i_ready;"] if f"{KEYS}_enable" not in ports else []),
             *([] if self.has_store else [f"  {line}" for line in PASSING]),
             f"  {beats.design.top} design({pins});",
@@ -375,5 +404,14 @@ class Order:
         pairs = {"key": part.wire("key", given), "word": numbers}
         if self.beats.config.alternatives:
             pairs["mode"] = part.wire("mode", given)
+        if self.beats.config.has_axis:  # the marks of a packet can be anything
+            pairs.pop("mode", None)
         equal = [f"(assert (= {self.wire(name, state)} {value}))\n" for name, value in pairs.items()]
         return [part.state(given), *equal]
+
+
+def _mode(has_modes: bool, given: bool, steady: int) -> str:
+    """The mode of a beat with its marks; without modes, the bits of the mode are 0."""
+    if has_modes:
+        return "given"
+    return f"{{given, {steady}'b0}}" if given else "0"

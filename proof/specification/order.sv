@@ -20,6 +20,10 @@ module mxcast_order #(
   parameter WORD = 168,  // bits of the stored numbers of a beat, with its random bits
   parameter MODE = 1,      // bits of a mode; without modes one bit, which is 0
   parameter HAS_MODES = 0,
+  // with AXI4-Stream, the core between valid bits: registers behind it stop it also without a result (STOPS), and the
+  // upper bits of the mode, from STEADY on, are the marks of a packet, which count with the last beat of a block
+  parameter STOPS = 0,
+  parameter STEADY = MODE,
   parameter COUNT = 12   // bits of a number of beats, with room for negative ones
 ) (
   input clk, rst, i_valid, i_ready, o_valid, o_ready,
@@ -39,14 +43,17 @@ module mxcast_order #(
   input [FRONT:0] front_valid,                // bit 0 is i_valid, and the last one is at the store
   input [BACK-1:0] back_valid,                // the last one is o_valid
   input [WORD*BEATS*SLOTS-1:0] words,
+  input [2*MODE-1:0] half_marks,              // the marks of the block in each half of the store
+  input odd,                                  // tlast is not that of the last beat of a block that ends a packet
   // what leaves
   output [KEY-1:0] o_key, output [WORD-1:0] o_word, output [MODE-1:0] o_mode, output o_first, o_last,
   output assumed,
-  output [8:0] wrong,
+  output [9:0] wrong,
   output [9:0] related
 );
   localparam BOUND = SLOTS * (FRONT + (STORE ? BEATS : 0)) + BACK;  // clock edges in which a whole block leaves, at most
   localparam [COUNT-1:0] ALL = BEATS;
+  localparam [MODE-1:0] KEPT = (1 << STEADY) - 1;  // bits that are kept from the first beat of a block
   integer i;
 
   // --- the two modules that are left out: delays with an enable
@@ -69,7 +76,7 @@ module mxcast_order #(
     b_word <= {b_word, read_word}; b_first <= {b_first, read_first}; b_last <= {b_last, read_last};
     // the key and the mode are kept from the first beat of a block
     b_key <= {b_key, read_first ? read_key : b_key[KEY-1:0]};
-    b_mode <= {b_mode, read_first ? read_mode : b_mode[MODE-1:0]};
+    b_mode <= {b_mode, read_first ? read_mode : b_mode[MODE-1:0] & KEPT | read_mode & ~KEPT};
   end
   assign o_key = b_key[KEY*(BACK-1) +: KEY];
   assign o_word = b_word[WORD*(BACK-1) +: WORD];
@@ -83,7 +90,7 @@ module mxcast_order #(
   reg [COUNT-1:0] inside;                     // beats that have entered and not left
   reg [PLACE-1:0] in_beat, out_beat;          // the place in its block of the beat that enters, or leaves, next
   reg [MODE-1:0] in_mode;                     // the mode of the block that enters
-  assign assumed = !(enters && in_beat != 0) || mode == in_mode;
+  assign assumed = !(enters && in_beat != 0) || ((mode ^ in_mode) & KEPT) == 0;
 
   // --- the watched block
   reg watched;                                // some beat of it is inside, or it is entering
@@ -99,7 +106,7 @@ module mxcast_order #(
   wire begins = enters && mark && !watched && in_beat == 0;
   wire goes_on = enters && watched && entered != ALL;
   wire is_whole = watched && entered == ALL;
-  wire is_waiting = o_valid & ~o_ready;
+  wire is_waiting = (o_valid || STOPS) & ~o_ready;
   wire [COUNT-1:0] at_output = -ahead;        // which beat of the watched block leaves next, if it is one
   wire is_at_output = watched && at_output < ALL;
 
@@ -107,7 +114,7 @@ module mxcast_order #(
   reg waited; reg [KEY-1:0] w_key; reg [WORD-1:0] w_word; reg [MODE-1:0] w_mode; reg w_first, w_last;
 
   always @(posedge clk) begin
-    waited <= is_waiting & ~rst;
+    waited <= is_waiting & o_valid & ~rst;
     w_key <= o_key; w_word <= o_word; w_mode <= o_mode; w_first <= o_first; w_last <= o_last;
     inside <= inside + enters - leaves;
     if (enters) begin
@@ -128,6 +135,7 @@ module mxcast_order #(
     if (goes_on) begin
       entered <= entered + 1'b1;
       if (STORE && key > largest) largest <= key;
+      its_mode <= mode;
       if (its_beat == entered) its_word <= word;
     end
     if (rst) begin inside <= 0; in_beat <= 0; out_beat <= 0; watched <= 0; calm <= 0; end
@@ -136,6 +144,7 @@ module mxcast_order #(
   // --- what must not happen
   wire is_result = o_valid & ~rst;
   assign wrong = {
+    odd,                                                                       // 9
     is_whole && !rst && moving >= BOUND,                                       // 8
     waited && !rst && !(o_valid && o_key == w_key && o_word == w_word && o_mode == w_mode && o_first == w_first
       && o_last == w_last),                                                    // 7
@@ -165,6 +174,10 @@ module mxcast_order #(
   wire is_read = has_block || read_place != 0;
   wire is_same = (write_beat >> PLACE) == (read_beat >> PLACE);
   wire is_full = stored > BEATS;
+  // the marks of the watched block are in the store from its last beat until this is read
+  wire is_written = watched && entered == ALL && last_place >= behind && last_place < behind + stored;
+  wire its_half = (read_beat + its_place) >> PLACE;
+  wire [MODE-1:0] its_marks = its_half ? half_marks[MODE +: MODE] : half_marks[MODE-1:0];
   wire has_room = is_same ? !is_read : !(has_block && write_place == BEATS - 1);
   reg [WORD-1:0] chosen_word;
   always @* begin
@@ -199,7 +212,7 @@ module mxcast_order #(
     place = behind + stored;
     for (i = FRONT; i >= 1; i = i - 1) if (front_valid[i]) begin
       if (watched && place - ahead < ALL) begin
-        if (f_mode[MODE*i +: MODE] != its_mode) fronts = 0;
+        if (place == last_place && f_mode[MODE*i +: MODE] != its_mode) fronts = 0;
         if (place - ahead == its_beat && f_word[WORD*i +: WORD] != its_word) fronts = 0;
         if (!is_some || f_key[KEY*i +: KEY] > seen) seen = f_key[KEY*i +: KEY];
         is_some = 1;
@@ -220,17 +233,18 @@ module mxcast_order #(
     backs,
     // 6: a block of which a part is behind the store has left its key and its mode there
     !(watched && read_place != 0 && behind - ahead < ALL)
-      || (b_key[KEY-1:0] == largest && b_mode[MODE-1:0] == its_mode),
+      || (b_key[KEY-1:0] == largest && ((b_mode[MODE-1:0] ^ its_mode) & KEPT) == 0),
     // 5: the store has the chosen beat at its place
     !(watched && chosen_stored) || chosen_word == its_word,
     // 4: in front of the store, beats have their mode and their numbers; the mode of a whole block waits with it
-    fronts && (!(watched && is_stored) || read_mode == its_mode) && (HAS_MODES || !watched || its_mode == 0),
+    fronts && (!(watched && is_stored) || ((read_mode ^ its_mode) & KEPT) == 0)
+      && (!STOPS || !is_written || ((its_marks ^ its_mode) & ~KEPT) == 0) && (HAS_MODES || !watched || (its_mode & KEPT) == 0),
     // 3: the largest key is in the accumulator or still in front of it; with two slots, the key of a whole block waits
     (!is_some || seen == largest) && (SLOTS == 1 || !(watched && is_stored) || read_key == largest),
     // 2: the watched block begins at the beginning of a block, and what entered later is behind it
     !watched || (entered != 0 && entered <= ALL && (out_beat + ahead) % BEATS == 0 && last_place <= inside + ALL
       && (entered == ALL ? left_over >= ALL && left_over < inside + ALL
-        : left_over == entered && (ahead <= inside || !STORE) && in_beat == entered && in_mode == its_mode)),
+        : left_over == entered && (ahead <= inside || !STORE) && in_beat == entered)),
     // 1: the numbers of beats follow from what is inside
     read_place == (out_beat + behind) % BEATS && in_beat == (write_place + before) % BEATS,
     // 0: all that is inside is in front of the store, in it or behind it, and the next block does not overtake the reader

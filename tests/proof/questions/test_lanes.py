@@ -11,6 +11,8 @@ from mxcast.proof import Proof, prove
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.questions.lanes import order_of
 from mxcast.proof.solve.solver import solve
+from mxcast.proof.solve.trace import Trace, trace_of
+from mxcast.proof.specification.axis import around, axis_questions
 from mxcast.proof.specification.order import WRONG
 
 from ...configurations import ELEMENTS
@@ -65,13 +67,13 @@ def verilog(tmp_path_factory: pytest.TempPathFactory) -> str:
     return emitted(SMALL, tmp_path_factory.mktemp("lanes"), default_name(SMALL)).read_text()
 
 
-def proof_of(verilog: str, edits: list[tuple[str, str]], folder: Path, config: ConverterConfig = SMALL) -> Proof:
+def proof_of(verilog: str, edits: list[tuple[str, str]], folder: Path) -> Proof:
     for old, new in edits:
         assert verilog.count(old) == 1, old
         verilog = verilog.replace(old, new)
-    file = folder / f"{default_name(config)}.v"
+    file = folder / f"{default_name(SMALL)}.v"
     file.write_text(verilog)
-    return prove(config, rtl=file, out=folder)
+    return prove(SMALL, rtl=file, out=folder)
 
 
 @pytest.mark.parametrize(("edits", "wrong"), ORDER.values(), ids=ORDER)
@@ -106,15 +108,59 @@ SKID_ORDER = {
 """The same for ``interface=skid``, with two halves of the store."""
 
 
+def trace_in(config: ConverterConfig, edits: list[tuple[str, str]], folder: Path) -> Trace:
+    """The trace of the first question about the order of beats that the edited file does not pass."""
+    verilog, name = emitted(config, folder / "right", default_name(config)).read_text(), default_name(config)
+    for old, new in edits:
+        assert verilog.count(old) == 1, old
+        verilog = verilog.replace(old, new)
+    design = Design(verilog, name, folder)
+    order = order_of(config, design)
+    for asked in [*order.questions(), *(axis_questions(*around(order.beats)) if config.has_axis else ())]:
+        if solve(asked.text, asked.names, solver="bitwuzla", timeout=100).result != asked.expected:
+            found = trace_of(asked, config, design, folder, solver="bitwuzla", timeout=100)
+            assert found is not None, asked.name
+            return found
+    raise AssertionError("it passes")
+
+
 @pytest.mark.parametrize(("edits", "wrong"), SKID_ORDER.values(), ids=SKID_ORDER)
 def test_a_fault_between_two_halves_has_a_trace(
     edits: list[tuple[str, str]], wrong: int | None, tmp_path: Path
 ) -> None:
-    verilog = emitted(SKID, tmp_path / "right", default_name(SKID)).read_text()
-    proof = proof_of(verilog, edits, tmp_path, SKID)
-    assert proof.status == "FAIL", proof.remark
-    assert proof.trace is not None
-    assert wrong is None or WRONG[wrong] in proof.trace.words[-1]
+    trace = trace_in(SKID, edits, tmp_path)
+    assert wrong is None or WRONG[wrong] in trace.words[-1]
+
+
+AXIS = converter_config("e4m3", lanes=2, block_size=8, interface="axis")
+PACKETS = {
+    "tlast is lost": ("last_q <= s_axis_tlast", "last_q <= 1'h0", "core"),
+    "tkeep is read a byte too early": ("_050_ = ~ s_axis_tkeep[3]", "_050_ = ~ s_axis_tkeep[2]", "core"),
+    "zeros end a beat too early": ("_034_ = & beat", "_034_ = beat == 2'h2", "one is lost"),
+    "a beat enters before the reset ends": ("= _064_ & running_q", "= _064_", "s_axis_tready"),
+    "tlast comes with every beat": ("_039_ = _038_ & marks_of_block[0]", "_039_ = marks_of_block[0]", "last beat"),
+    "marks are of the other block": ("= read_beat[2] ? marks", "= ~ read_beat[2] ? marks", "marks"),
+    "tkeep is wrong": ("m_axis_tkeep = 2'h3", "m_axis_tkeep = 2'h1", "m_axis_tkeep"),
+    "tlast is that of the block": ("m_axis_tlast = o_marks[0]", "m_axis_tlast = o_marks[1]", "tlast"),
+    "a scale is replaced": ("_009_ = ~ _008_", "_009_ = 1'h1", "replaced"),
+    "a scale has the tlast of a beat": (
+        "m_axis_scale_tlast <= next_marks[1]",
+        "m_axis_scale_tlast <= next_marks[0]",
+        "scale",
+    ),
+}
+"""Edits of the emitted file with ``interface=axis``, and a word of what its trace shows."""
+
+
+@pytest.mark.parametrize(("old", "new", "word"), PACKETS.values(), ids=PACKETS)
+def test_a_fault_of_packets_has_a_trace(old: str, new: str, word: str, tmp_path: Path) -> None:
+    assert word in trace_in(AXIS, [(old, new)], tmp_path).words[-1]
+
+
+def test_packets_are_proved(tmp_path: Path) -> None:
+    proof = prove(AXIS, out=tmp_path)
+    assert proof.passed, proof.remark
+    assert {"order", "enter", "leave", "element", "scale"} <= {step.question.name for step in proof.steps}
 
 
 def test_a_path_from_ready_to_ready_is_found(verilog: str, tmp_path: Path) -> None:
@@ -146,7 +192,9 @@ EVERY += [
     ("e4m3,e5m2", 16, {"scale_rule": "floor,ceil", "registered_after": "level2,scale,output"}),
     ("e2m1", 8, {"source": "fp16", "rounding": "sr", "random_bits": 4}),
     ("e4m3", 8, {"input_subnormals": "flush", "element_subnormals": "flush"}),
-    *(("e4m3", lanes, {"interface": "skid"}) for lanes in (1, 2, 4, 8, 16)),
+    *(("e4m3", lanes, {"interface": face}) for lanes in (1, 2, 4, 8, 16) for face in ("skid", "axis")),
+    ("e2m1", 8, {"interface": "axis", "rounding": "sr", "random_bits": 4}),
+    ("e4m3,e5m2", 4, {"interface": "axis", "scale_rule": "floor,ceil", "registered_after": "input,key,scale,output"}),
     ("e4m3,e5m2", 4, {"interface": "skid", "scale_rule": "floor,ceil", "registered_after": "input,key,scale,output"}),
 ]
 

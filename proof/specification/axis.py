@@ -1,0 +1,203 @@
+"""Questions about AXI4-Stream around an encoder with lanes: packets that enter, and beats and scales that leave.
+
+The design is cut at two places. `axis_enter.sv` describes what is in front of the valid bit of the core, and
+`axis_leave.sv` what is behind its last valid bit. What one part takes from another one can be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..netlist.beats import CODES, KEYS, Beats
+from ..netlist.structure import StructureError
+from ..questions.question import Question
+from .induction import Induction, transitions
+
+ENTER_WRONG = (
+    "a beat is offered to the core and none has entered: one was made twice",
+    "a beat is offered to the core with other numbers, marks or user bits than it entered with",
+    "a beat that completes a block is not zero, or lacks a mark",
+    "a beat enters while one before it has not left: one is lost",
+    "a beat is not offered to the core",
+    "no beat is taken, although the core makes nobody wait",
+    "s_axis_tready is set at the edge after a reset",
+)
+"""Faults by the bits of ``wrong`` in `axis_enter.sv`."""
+
+LEAVE_WRONG = (
+    "m_axis_tvalid is set without a beat, or not set with one",
+    "m_axis has other codes, tlast or tuser than the beat, or they change while it waits",
+    "a beat or a scale is replaced before it is taken",
+    "m_axis_scale has another scale or tlast than the block, or they change while it waits",
+    "m_axis_scale_tvalid is set without a scale, or not set with the first beat of a block",
+    "the core waits, although nobody makes it wait",
+    "m_axis_tkeep is not all ones, or a bit above the codes is set",
+)
+"""Faults by the bits of ``wrong`` in `axis_leave.sv`."""
+
+
+def around(beats: Beats) -> tuple[Induction, Induction]:
+    """The statements about packets that enter, and about beats and scales that leave."""
+    control = beats.control()
+    return enters(beats, control), leaves(beats, control)
+
+
+def axis_questions(entering: Induction, leaving: Induction) -> Iterator[Question]:
+    """The questions about the statements of `around`."""
+    yield from entering.questions()
+    yield entering.depends_on_registers("enter-ready", "tready", "it follows room in the core only", "core_ready")
+    yield from leaving.questions()
+    for port in ("m_axis_tvalid", "m_axis_scale_tvalid"):
+        yield leaving.depends_on_registers(f"leave-{port}", port, "it does not wait for a tready")
+
+
+def cut(control: dict, name: str, kept: Iterable[str]) -> dict:
+    """The module with a wire as an input in place of what drives it, and with these ports only."""
+    if name not in control["netnames"]:
+        raise StructureError(f"the design has no wire {name}")
+    (bit,) = control["netnames"][name]["bits"]
+    nets = [*control["ports"].values(), *control["netnames"].values()]
+    unused = 1 + max(one for net in nets for one in net["bits"] if isinstance(one, int))
+    unused += sum(len(bits) for part in control["cells"].values() for bits in part["connections"].values())
+    cells = {
+        cell: {
+            **part,
+            "connections": {
+                pin: [unused if one == bit and part["port_directions"][pin] == "output" else one for one in bits]
+                for pin, bits in part["connections"].items()
+            },
+        }
+        for cell, part in control["cells"].items()
+    }
+    ports = {port: about for port, about in control["ports"].items() if port in set(kept)}
+    return {**control, "cells": cells, "ports": {**ports, f"cut_{name}": {"direction": "input", "bits": [bit]}}}
+
+
+def seen(control: dict, names: Mapping[str, str]) -> dict:
+    """The module with wires as outputs, by the names of the outputs."""
+    if missing := [wire for wire in names.values() if wire not in control["netnames"]]:
+        raise StructureError(f"the design has no wire {missing[0]}")
+    shown = {port: {"direction": "output", "bits": control["netnames"][wire]["bits"]} for port, wire in names.items()}
+    return {**control, "ports": control["ports"] | shown}
+
+
+def core(beats: Beats, control: dict) -> dict:
+    """The core, from the register at the input to the valid bit in front of the registers at the output."""
+    left_out = ("x", "marks", "mode", "random", "p", "o_marks", "scale", "o_first", "o_last")
+    left_out += ("next_first", "next_scale", "next_marks")
+    kept = [
+        name
+        for name in control["ports"]
+        if not name.startswith(("s_axis_", "m_axis_"))
+        and name not in {f"{KEYS}_{port}" for port in left_out}
+        and name not in {f"{CODES}_{port}" for port in left_out if port not in ("marks", "mode", "random")}
+    ]
+    made = cut(cut(control, "valid_q", kept), "back_enable", [*kept, "cut_valid_q"])
+    wires = {"seen_ready": "core_ready", "seen_coming": f"valid_{beats.places[-2]}_q"}
+    return seen(made, wires | {f"seen_marks_{half}": f"marks_of_half{half}_q" for half in (0, 1)})
+
+
+def enters(beats: Beats, control: dict) -> Induction:
+    """The statements about packets that enter."""
+    config, numerics, top = beats.config, beats.config.numerics, "mxcast_entered"
+    mode, random = config.mode_bits if config.alternatives else 0, numerics.random_bits * config.lanes
+    user = mode + random
+    of_keys = [name for name in control["ports"] if name.startswith(f"{KEYS}_") and name != f"{KEYS}_enable"]
+    outside = ["aclk", "aresetn", *(name for name in control["ports"] if name.startswith("s_axis_"))]
+    made = seen(cut(control, "core_ready", [*outside, *of_keys]), {"seen_beat": "beat", "seen_running": "running_q"})
+    made = seen(made, {"seen_valid": "valid_q"})
+    # results of the module in front of the store lead nowhere from here
+    made["ports"] = {
+        name: port
+        for name, port in made["ports"].items()
+        if port["direction"] == "output" or not name.startswith(f"{KEYS}_")
+    }
+    size, lanes, place = numerics.source.bits // 8, config.lanes, (config.beats - 1).bit_length()
+    width = 8 * size * lanes
+    given = {f"{KEYS}_{name}": bits for name, bits in (("random", random), ("mode", mode)) if bits}
+    wires = "".join(f"wire [{bits - 1}:0] {name}; " for name, bits in given.items())
+    wrapper = f"""module {top}(input clk, rst, tlast, tvalid, core_ready, input [{width - 1}:0] tdata,
+  input [{size * lanes - 1}:0] tkeep, input [{max(user, 1) - 1}:0] tuser,
+  output tready, assumed, output [{len(ENTER_WRONG) - 1}:0] wrong, output [4:0] related);
+  wire [{width - 1}:0] core_x; wire [1:0] marks; wire core_valid, running; wire [{place - 1}:0] beat;
+  wire [{max(user, 1) - 1}:0] core_user;
+  {wires}
+  assign core_user = {"{" + ", ".join(given) + "}" if user else "tuser"};
+  {beats.design.top} design(.aclk(clk), .aresetn(~rst), .s_axis_tdata(tdata), .s_axis_tkeep(tkeep),
+    .s_axis_tlast(tlast), .s_axis_tvalid(tvalid), .s_axis_tready(tready), {".s_axis_tuser(tuser), " if user else ""}
+    .cut_core_ready(core_ready), .{KEYS}_x(core_x), .{KEYS}_marks(marks),
+    {"".join(f".{name}({name}), " for name in given)}
+    .seen_beat(beat), .seen_running(running), .seen_valid(core_valid));
+  mxcast_enter #(.LANES({lanes}), .SIZE({size}), .BEATS({config.beats}), .PLACE({place}), .USER({max(user, 1)})) enter(
+    .clk(clk), .rst(rst), .tdata(tdata), .tkeep(tkeep), .tlast(tlast), .tvalid(tvalid), .tready(tready),
+    .tuser({"tuser" if user else "1'b0"}), .core_valid(core_valid), .core_ready(core_ready), .core_x(core_x),
+    .core_last(marks[0]), .core_completed(marks[1]), .core_user({"core_user" if user else "1'b0"}), .beat(beat),
+    .running(running), .assumed(assumed), .wrong(wrong), .related(related));
+endmodule
+"""
+    return Induction(
+        name="enter",
+        claim="the core is offered the beats of all packets in order, with zeros for missing numbers and up to the end "
+        "of a block, and their marks; s_axis_tready is set whenever the core has room",
+        top=top,
+        relation=transitions(beats.design, made, "axis_enter.sv", wrapper, top),
+        related=5,
+        wrong=ENTER_WRONG,
+        shown={
+            **dict.fromkeys(("rst", "tvalid", "tready", "tlast", "core_valid", "core_ready"), 1),
+            "tkeep": size * lanes,
+            "tdata": width,
+            "core_x": width,
+            "marks": 2,
+        },
+    )
+
+
+def leaves(beats: Beats, control: dict) -> Induction:
+    """The statements about beats and scales that leave."""
+    config, top = beats.config, "mxcast_left"
+    coming = f"valid_{beats.places[-2]}_q"
+    brought = [f"{CODES}_{name}" for name in ("p", "o_marks", "next_first", "next_scale", "next_marks", "enable")]
+    outside = ["aclk", "aresetn", *(name for name in control["ports"] if name.startswith("m_axis_"))]
+    made = cut(control, coming, [*outside, *brought])
+    widths = {name: len(port["bits"]) for name, port in made["ports"].items()}
+    data, scale, whole = widths[f"{CODES}_p"], widths[f"{CODES}_next_scale"], widths["m_axis_tdata"]
+    place = (config.beats - 1).bit_length()
+    wrapper = f"""module {top}(input clk, rst, coming, first, m_axis_tready, m_axis_scale_tready,
+  input [{data - 1}:0] data, input [2:0] marks, input [{scale - 1}:0] scale,
+  output m_axis_tvalid, m_axis_scale_tvalid, assumed, output [{len(LEAVE_WRONG) - 1}:0] wrong, output [2:0] related);
+  wire [{whole - 1}:0] m_axis_tdata; wire [{widths["m_axis_tkeep"] - 1}:0] m_axis_tkeep; wire [{data - 1}:0] codes;
+  wire [{scale - 1}:0] m_axis_scale_tdata; wire [2:0] o_marks;
+  wire m_axis_tlast, m_axis_tuser, m_axis_scale_tlast, back_enable;
+  {beats.design.top} design(.aclk(clk), .aresetn(~rst), .cut_{coming}(coming),
+    .m_axis_tdata(m_axis_tdata), .m_axis_tkeep(m_axis_tkeep), .m_axis_tlast(m_axis_tlast), .m_axis_tuser(m_axis_tuser),
+    .m_axis_tvalid(m_axis_tvalid), .m_axis_tready(m_axis_tready), .m_axis_scale_tdata(m_axis_scale_tdata),
+    .m_axis_scale_tlast(m_axis_scale_tlast), .m_axis_scale_tvalid(m_axis_scale_tvalid),
+    .m_axis_scale_tready(m_axis_scale_tready), .{CODES}_p(codes), .{CODES}_o_marks(o_marks),
+    .{CODES}_next_first(first), .{CODES}_next_scale(scale), .{CODES}_next_marks(marks), .{CODES}_enable(back_enable));
+  mxcast_leave #(.DATA({data}), .SCALE({scale}), .BEATS({config.beats}), .PLACE({place})) leave(
+    .clk(clk), .rst(rst), .coming(coming), .first(first), .back_enable(back_enable), .data(data), .marks(marks),
+    .scale(scale), .m_tvalid(m_axis_tvalid), .m_tready(m_axis_tready), .m_tlast(m_axis_tlast),
+    .m_tuser(m_axis_tuser), .m_tdata(m_axis_tdata[{data - 1}:0]),
+    .keeps_all(&m_axis_tkeep & (m_axis_tdata >> {data}) == 0), .s_tvalid(m_axis_scale_tvalid),
+    .s_tready(m_axis_scale_tready), .s_tlast(m_axis_scale_tlast), .s_tdata(m_axis_scale_tdata), .codes(codes),
+    .o_marks(o_marks), .assumed(assumed), .wrong(wrong), .related(related));
+endmodule
+"""
+    return Induction(
+        name="leave",
+        claim="each beat of the core leaves once by m_axis, and each block's scale once by m_axis_scale, offered with "
+        "its first beat; neither changes while it waits, and the core waits for nothing else",
+        top=top,
+        relation=transitions(beats.design, made, "axis_leave.sv", wrapper, top),
+        related=3,
+        wrong=LEAVE_WRONG,
+        shown={
+            **dict.fromkeys(("rst", "coming", "first", "back_enable"), 1),
+            "marks": 3,
+            "scale": scale,
+            **dict.fromkeys(("m_axis_tvalid", "m_axis_tready", "m_axis_tlast", "m_axis_tuser"), 1),
+            **dict.fromkeys(("m_axis_scale_tvalid", "m_axis_scale_tready", "m_axis_scale_tlast"), 1),
+            "m_axis_scale_tdata": scale,
+        },
+    )
