@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..netlist.beats import CODES, KEYS, Beats
+from ..netlist.beats import CODES, EARLY, KEYS, Beats
 from ..netlist.structure import StructureError
 from ..questions.question import Question
 from .induction import Induction, transitions
@@ -83,8 +83,7 @@ def seen(control: dict, names: Mapping[str, str]) -> dict:
 
 def core(beats: Beats, control: dict) -> dict:
     """The core, from the register at the input to the valid bit in front of the registers at the output."""
-    left_out = ("x", "marks", "mode", "random", "p", "o_marks", "scale", "o_first", "o_last")
-    left_out += ("next_first", "next_scale", "next_marks")
+    left_out = {"x", "marks", "mode", "random", "p", "o_marks", "scale", "o_first", "o_last", *EARLY}
     kept = [
         name
         for name in control["ports"]

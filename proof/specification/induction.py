@@ -7,7 +7,7 @@ The statements have the outputs ``assumed``, ``wrong`` (a bit for each thing tha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import pairwise
 
@@ -55,8 +55,8 @@ class Induction:
     """Bits of ``related``."""
     wrong: tuple[str, ...]
     """Faults by the bits of ``wrong``."""
-    shown: dict[str, int]
-    """The wires of a trace, and their widths."""
+    shown: dict[str, int] = field(default_factory=dict)
+    """The wires of the trace of `fault`, and their widths."""
 
     def state(self, name: str) -> str:
         return f"(declare-const {name} |{self.top}_s|)\n"

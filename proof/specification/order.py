@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
-from itertools import pairwise
 
 from ...spec import Decode, Encode
 from ..netlist.beats import CODES, KEYS, NUMBERS, Beats
@@ -20,6 +18,7 @@ from ..netlist.design import Part
 from ..netlist.structure import StructureError
 from ..questions.question import Question, constant, question
 from .axis import core
+from .induction import Induction, transitions
 
 TOP = "mxcast_ordered"
 """The module with the design and the statements about it."""
@@ -103,8 +102,8 @@ class Order:
         return self.beats.back - self.beats.config.has_axis
 
     @cached_property
-    def relation(self) -> str:
-        """The step from a state to the next one in SMT-LIB, as Yosys writes it."""
+    def system(self) -> Induction:
+        """The design and the statements about it."""
         beats, design = self.beats, self.beats.design
         control, count = beats.control(), beats.config.beats
         if beats.config.has_axis:
@@ -128,33 +127,23 @@ class Order:
             bits = [bit for member in members for bit in nets[member]]
             if bits:
                 control["ports"][f"seen_{name}"] = {"direction": "output", "bits": bits}
-        made = design.of_netlist({design.top: control})
-        folder, room = design.folder, __package__
-        (folder / "order.sv").write_text((files(room) / "order.sv").read_text())
-        (folder / "ordered.sv").write_text(self._wrapper(control["ports"]))
-        file = folder / "ordered.smt2"
-        made.run(
-            [
-                "read_verilog -sv order.sv ordered.sv",
-                f"hierarchy -check -top {TOP}",
-                "proc",
-                "flatten",
-                "opt_expr -keepdc",
-                "setundef -undriven -anyseq",
-                "setundef -anyseq",
-                "opt_clean",
-                "check -assert",
-                f"write_smt2 -stbv -wires {file.name}",
-            ]
+        return Induction(
+            name="order",
+            claim=self.in_words(
+                "the n-th beat that leaves is the n-th that entered, under the largest key and the mode of its own "
+                "block, marked by o_first and o_last, unchanged while it waits, and within "
+                f"{self.bound} edges without stalls"
+            ),
+            top=TOP,
+            relation=transitions(design, control, "order.sv", self._wrapper(control["ports"]), TOP),
+            related=RELATIONS,
+            wrong=WRONG,
         )
-        text = file.read_text()
-        file.unlink()
-        return text
 
     @cached_property
     def shown(self) -> dict[str, int]:
         """The wires of a trace and their widths."""
-        widths = {name: int(width) for name, width in WIRE.findall(self.relation)}
+        widths = {name: int(width) for name, width in WIRE.findall(self.system.relation)}
         return {name: widths[name] for name in SHOWN}
 
     def widths(self, ports: dict[str, dict]) -> dict[str, int]:
@@ -269,97 +258,22 @@ class Order:
         ]
         return "\n".join(lines) + "\n"
 
-    def _state(self, name: str) -> str:
-        return f"(declare-const {name} |{TOP}_s|)\n"
-
-    def wire(self, name: str, state: str) -> str:
-        """A wire in a state; Yosys makes one bit a Bool."""
-        return f"(|{TOP}_n {name}| {state})"
-
-    def steps(self, *states: str) -> str:
-        """Consecutive states that the statements assume to be possible."""
-        return "".join(
-            [
-                self.relation,
-                *map(self._state, states),
-                *(f"(assert {self.wire('assumed', state)})\n" for state in states),
-                *(f"(assert (|{TOP}_t| {now} {then}))\n" for now, then in pairwise(states)),
-            ]
-        )
-
-    def _all(self, name: str, state: str, value: int) -> str:
-        width = {"related": RELATIONS, "wrong": len(WRONG)}[name]
-        return f"(= {self.wire(name, state)} (_ bv{value} {width}))"
-
-    def related(self, state: str) -> str:
-        return self._all("related", state, (1 << RELATIONS) - 1)
-
     def questions(self) -> Iterator[Question]:
-        related, bound = f"(assert {self.related('s')})\n", self.bound
-        shown = constant("broken", RELATIONS, self.wire("related", "t"))
-        not_related = f"(assert (not {self.related('t')}))\n"
-        yield question(
-            "order-reset",
-            "after an edge with rst the registers are related as the order of beats needs it",
-            ("broken",),
-            self.steps("s", "t"),
-            f"(assert {self.wire('rst', 's')})\n",
-            shown,
-            not_related,
-            is_of_order=True,
-        )
-        yield question(
-            "order-step",
-            "every edge of the clock keeps this relation, whatever enters, waits or is reset",
-            ("broken",),
-            self.steps("s", "t"),
-            related,
-            shown,
-            not_related,
-            is_of_order=True,
-        )
-        yield question(
-            "order",
-            self.in_words(
-                "the n-th beat that leaves is the n-th that entered, under the largest key and the mode of its own "
-                "block, marked by o_first and o_last, unchanged while it waits, and within "
-                f"{bound} edges without stalls"
-            ),
-            ("wrong",),
-            self.steps("s"),
-            related,
-            constant("wrong", len(WRONG), self.wire("wrong", "s")),
-            f"(assert (not {self._all('wrong', 's', 0)}))\n",
-            is_of_order=True,
-        )
-        yield self.depends_on_registers("order-valid", "o_valid", "it does not wait for o_ready")
+        system = self.system
+        yield from system.questions()
+        yield system.depends_on_registers("order-valid", "o_valid", "it does not wait for o_ready")
         if self.beats.has_halves:
-            yield self.depends_on_registers("order-ready", "i_ready", "no path leads from o_ready to it")
+            yield system.depends_on_registers("order-ready", "i_ready", "no path leads from o_ready to it")
         states = self._edges()
-        whole = [f"(and {self.wire('o_valid', state)} {self.wire('o_last', state)})" for state in states[1:]]
+        whole = [f"(and {system.wire('o_valid', state)} {system.wire('o_last', state)})" for state in states[1:]]
         yield question(
             "order-can-happen",
             "a whole block can enter and leave after a reset",
             ("rst",),
             self._after_reset(),
-            constant("rst", 0, self.wire("rst", states[0])),
+            constant("rst", 0, system.wire("rst", states[0])),
             f"(assert (or {' '.join(whole)}))\n",
             expected="sat",
-        )
-
-    def depends_on_registers(self, name: str, port: str, meaning: str) -> Question:
-        """The question whether a port depends on registers only."""
-        return question(
-            name,
-            f"{port} is the same for all values of inputs in the same cycle: {meaning}",
-            ("one", "other"),
-            self.steps("r", "s"),
-            self._state("t"),
-            f"(assert (|{TOP}_t| r t))\n",
-            constant("one", 0, self.wire(port, "s")),
-            constant("other", 0, self.wire(port, "t")),
-            "(assert (distinct one other))\n",
-            is_of_order=True,
         )
 
     def _edges(self) -> list[str]:
@@ -368,7 +282,7 @@ class Order:
 
     def _after_reset(self) -> str:
         states = self._edges()
-        return f"{self.steps(*states)}(assert {self.wire('rst', states[0])})\n"
+        return f"{self.system.steps(*states)}(assert {self.system.wire('rst', states[0])})\n"
 
     def fault(self) -> Question:
         """The question whether something wrong happens soon after a reset; it returns what is seen at each edge. In an
@@ -383,9 +297,9 @@ class Order:
                 texts += self._computed(part, state, given)
             for name, width in self.widths_of_trace.items():
                 names.append(f"{state}_{name}")
-                wire = part.wire("x", given) if part is not None and name == "x" else self.wire(name, state)
+                wire = part.wire("x", given) if part is not None and name == "x" else self.system.wire(name, state)
                 texts.append(constant(names[-1], 0 if width == 1 else width, wire))
-        wrong = [f"(not {self._all('wrong', state, 0)})" for state in states[1:]]
+        wrong = [f"(not {self.system.is_right(state)})" for state in states[1:]]
         description = f"nothing wrong happens in {len(states) - 1} edges after a reset"
         return question("order-fault", description, tuple(names), *texts, f"(assert (or {' '.join(wrong)}))\n")
 
@@ -406,7 +320,7 @@ class Order:
             pairs["mode"] = part.wire("mode", given)
         if self.beats.config.has_axis:  # the marks of a packet can be anything
             pairs.pop("mode", None)
-        equal = [f"(assert (= {self.wire(name, state)} {value}))\n" for name, value in pairs.items()]
+        equal = [f"(assert (= {self.system.wire(name, state)} {value}))\n" for name, value in pairs.items()]
         return [part.state(given), *equal]
 
 

@@ -166,7 +166,7 @@ def test_packets_are_proved(tmp_path: Path) -> None:
 def test_a_path_from_ready_to_ready_is_found(verilog: str, tmp_path: Path) -> None:
     """With the interface stream, i_ready follows o_ready: the question whether it does is answered so."""
     order = order_of(SMALL, Design(verilog, default_name(SMALL), tmp_path))
-    question = order.depends_on_registers("order-ready", "i_ready", "")
+    question = order.system.depends_on_registers("order-ready", "i_ready", "")
     assert solve(question.text, question.names, solver="bitwuzla", timeout=60).result == "sat"
 
 
