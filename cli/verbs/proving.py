@@ -241,7 +241,9 @@ def _verdict(proof: Proof) -> str:
         readers = read_by([argument.reader for argument in proof.arguments], proof.unread | mapped, proof.second_leg)
         texts = list(dict.fromkeys(argument.macros for argument in proof.arguments))
         macros = f" each of {len(texts)} texts ({'; '.join(texts)})" if len(texts) > 1 else ""
-        inputs = f"all 2^{bits} inputs" + (", in beats with any stalls and resets" if proof.config.beats > 1 else "")
+        inputs = f"all 2^{bits} inputs"
+        if proof.config.beats > 1:
+            inputs += f", in {'packets' if proof.config.has_axis else 'beats'} with any stalls and resets"
         if isinstance(numerics, Nvfp4Encode):
             bits = numerics.block_size * numerics.source.bits
             inputs = f"all 2^{bits} blocks, under the constants of every tensor"
