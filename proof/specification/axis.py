@@ -17,7 +17,7 @@ ENTER_WRONG = (
     "a beat is offered to the core and none has entered: one was made twice",
     "a beat is offered to the core with other numbers, marks or user bits than it entered with",
     "a beat that completes a block is not zero, or lacks a mark",
-    "a beat enters while one before it has not left: one is lost",
+    "a beat enters while another one waits: one is lost",
     "a beat is not offered to the core",
     "no beat is taken, although the core makes nobody wait",
     "s_axis_tready is set at the edge after a reset",

@@ -117,8 +117,6 @@ def test_what_does_not_know_lanes_says_so(tmp_path):
     config = converter_config("e2m1", lanes=8)
     with pytest.raises(ValueError, match="^mxfp4_e2m1 is proved in parts only, as it is emitted: not as a whole"):
         prove(config, out=tmp_path, whole=True)
-    with pytest.raises(ValueError, match="^mxfp4_e2m1 with interface=axis is not proved yet"):
-        prove(converter_config("e2m1", lanes=8, interface="axis"), out=tmp_path)
     with pytest.raises(ValueError, match="^a pair converts whole blocks: leave out lanes$"):
         decoder_of(config)
     with pytest.raises(ValueError, match="^--dpi sends whole blocks: leave out lanes$"):

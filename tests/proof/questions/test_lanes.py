@@ -141,7 +141,7 @@ PACKETS = {
     "tlast comes with every beat": ("_039_ = _038_ & marks_of_block[0]", "_039_ = marks_of_block[0]", "last beat"),
     "marks are of the other block": ("= read_beat[2] ? marks", "= ~ read_beat[2] ? marks", "marks"),
     "tkeep is wrong": ("m_axis_tkeep = 2'h3", "m_axis_tkeep = 2'h1", "m_axis_tkeep"),
-    "tlast is that of the block": ("m_axis_tlast = o_marks[0]", "m_axis_tlast = o_marks[1]", "tlast"),
+    "tlast marks a whole block": ("m_axis_tlast = o_marks[0]", "m_axis_tlast = o_marks[1]", "tlast"),
     "a scale is replaced": ("_009_ = ~ _008_", "_009_ = 1'h1", "replaced"),
     "a scale has the tlast of a beat": (
         "m_axis_scale_tlast <= next_marks[1]",
