@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from parts.cost import decoder_cost, nvfp4_cost, qor_tables
+from parts.cost import decoder_cost, nvfp4_cost, qor_tables, tile_cost
 from parts.pages import filled
 
 from mxcast.explore import Point, jobs, point_of
@@ -176,8 +176,12 @@ def measured(asked: list[Line]) -> Iterator[tuple[Line, dict]]:
 
 
 def rendered(page: str) -> str:
-    decoders, nvfp4 = (json.loads(part.KEPT.read_text()) for part in (decoder_cost, nvfp4_cost))
-    texts = {"decoder cost": decoder_cost.markdown(decoders["figures"]), "nvfp4 cost": nvfp4_cost.markdown(nvfp4)}
+    decoders, nvfp4, tiles = (json.loads(part.KEPT.read_text()) for part in (decoder_cost, nvfp4_cost, tile_cost))
+    texts = {
+        "decoder cost": decoder_cost.markdown(decoders["figures"]),
+        "nvfp4 cost": nvfp4_cost.markdown(nvfp4),
+        "tile cost": tile_cost.markdown(tiles["figures"]),
+    }
     return filled(qor_tables.rendered(page, records()), texts)
 
 
@@ -186,7 +190,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", metavar="WORDS", default="")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--render", action="store_true")
-    parser.add_argument("--part", choices=["decoders", "nvfp4"])
+    parser.add_argument("--part", choices=["decoders", "nvfp4", "tiles"])
     options = parser.parse_args(arguments)
     order = list(lines())
     asked = [line for line in order if set(options.only.split()) <= set(str(line).split())]
@@ -195,7 +199,7 @@ def main(arguments: list[str] | None = None) -> None:
             print(f"{line}{': on record' if is_current(line) else ''}")
         return
     if options.part:
-        {"decoders": decoder_cost, "nvfp4": nvfp4_cost}[options.part].keep()
+        {"decoders": decoder_cost, "nvfp4": nvfp4_cost, "tiles": tile_cost}[options.part].keep()
     elif not options.render:
         for line, figures in measured([line for line in asked if not is_current(line)]):
             print(line, {name: value for name, value in figures.items() if value}, flush=True)
