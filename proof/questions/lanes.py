@@ -14,9 +14,9 @@ from ..netlist.design import Design
 from ..netlist.one_beat import of_a_beat, one_beat
 from ..netlist.structure import StructureError
 from ..netlist.whole_block import at_once, whole_block
-from ..specification.axis import around, axis_questions
+from ..specification.beats.axis import around, axis_questions
+from ..specification.beats.order import Order
 from ..specification.encode import Specification
-from ..specification.order import Order
 from .elementwise import ElementSpecification, ProvableDecode
 from .encode import ProvableEncode
 from .question import Question

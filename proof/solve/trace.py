@@ -10,9 +10,9 @@ from ...host.files import write_whole
 from ..netlist.design import Design
 from ..questions.lanes import order_of
 from ..questions.question import Question
-from ..specification.axis import around
-from ..specification.induction import Induction
-from ..specification.order import WRONG, Order
+from ..specification.beats.axis import around
+from ..specification.beats.induction import Induction
+from ..specification.beats.order import WRONG, Order
 from .solver import solve
 
 FILE = "trace.vcd"

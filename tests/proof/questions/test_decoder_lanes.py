@@ -8,7 +8,7 @@ import pytest
 
 from mxcast.hdl import decoder_config, default_name, emitted
 from mxcast.proof import Proof, prove
-from mxcast.proof.specification.order import WRONG
+from mxcast.proof.specification.beats.order import WRONG
 
 E4M3 = decoder_config("e4m3", lanes=8, registered_after="read")
 

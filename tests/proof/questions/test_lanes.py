@@ -12,8 +12,8 @@ from mxcast.proof.netlist.design import Design
 from mxcast.proof.questions.lanes import order_of
 from mxcast.proof.solve.solver import solve
 from mxcast.proof.solve.trace import Trace, trace_of
-from mxcast.proof.specification.axis import around, axis_questions
-from mxcast.proof.specification.order import WRONG
+from mxcast.proof.specification.beats.axis import around, axis_questions
+from mxcast.proof.specification.beats.order import WRONG
 
 from ...configurations import ELEMENTS
 

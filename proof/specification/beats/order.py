@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...spec import Decode, Encode
-from ..netlist.beats import CODES, KEYS, NUMBERS, Beats
-from ..netlist.design import Part
-from ..netlist.structure import StructureError
-from ..questions.question import Question, constant, question
+from ....spec import Decode, Encode
+from ...netlist.beats import CODES, KEYS, NUMBERS, Beats
+from ...netlist.design import Part
+from ...netlist.structure import StructureError
+from ...questions.question import Question, constant, question
 from .axis import core
 from .induction import Induction, transitions
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..netlist.beats import CODES, EARLY, KEYS, Beats
-from ..netlist.structure import StructureError
-from ..questions.question import Question
+from ...netlist.beats import CODES, EARLY, KEYS, Beats
+from ...netlist.structure import StructureError
+from ...questions.question import Question
 from .induction import Induction, transitions
 
 ENTER_WRONG = (

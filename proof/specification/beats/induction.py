@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import pairwise
 
-from ..netlist.design import Design
-from ..questions.question import Question, constant, question
+from ...netlist.design import Design
+from ...questions.question import Question, constant, question
 
 
 def transitions(design: Design, control: dict, statements: str, wrapper: str, top: str) -> str:
