@@ -46,7 +46,7 @@ def synthesised() -> dict:
 
 PARTS: dict[str, Callable[[], object]] = {
     "quantize": lambda: encoding.measure(mib=64, rounds=9),
-    "dequantize": lambda: decoding.measure(mib=64, rounds=9),
+    "dequantize": lambda: decoding.measure(mib=64, rounds=5),
     "verilated": lambda: verilated.measure(blocks=1 << 20, rounds=5),
     "files": lambda: [files.files(5, tensors) for tensors in (100, 1600)],
     "synth": synthesised,
