@@ -18,6 +18,9 @@ from .beats import CODES, KEYS, Beats
 from .design import Design
 from .structure import StructureError
 
+OF_SCALE = "is_large"
+"""An input of lanes that is a function of the scale: `BeatCodes` computes it once for all of them."""
+
 STORED = "mxcast_stored"
 """The start of the names of modules that compute the stored bits of a number."""
 
@@ -159,9 +162,42 @@ class _Assembly:
                     if pin not in ("x", "p")
                 }
                 connections |= {"x": wide, "p": p[width * lane : width * (lane + 1)]}
-                self.cells[f"{name}_{beat}"] = {**cell, "connections": connections}
+                self.cells[f"{name}_{beat}"] = self.with_own(cell, connections)
         pins = codes["cells"][elements[0]]["connections"]
-        return {pin: shared(bits) for pin, bits in pins.items() if pin not in self.ports}
+        return {pin: shared(bits) for pin, bits in pins.items() if pin not in self.ports and pin != OF_SCALE}
+
+    def with_own(self, cell: dict, connections: dict[str, list]) -> dict:
+        """A lane that computes `OF_SCALE` itself from the scale, if it takes it: a module around its module."""
+        if OF_SCALE not in connections:
+            return {**cell, "connections": connections}
+        kind, given = f"mxcast_own_{cell['type']}", cell["connections"]
+        if kind not in self.stored:
+            scale = self.codes["ports"]["scale"]["bits"]
+            if given["scale"] != scale:
+                raise StructureError(f"a lane of {CODES} does not get the scale")
+            self.stored[f"{kind}_scale"] = cone(self.codes, scale, given[OF_SCALE], f"the input {OF_SCALE} of lanes")
+            bits = count(2)
+            nets = {pin: [next(bits) for _ in wires] for pin, wires in given.items()}
+            ways = cell["port_directions"]
+            own = {
+                "hide_name": 0,
+                "type": f"{kind}_scale",
+                "parameters": {},
+                "attributes": {},
+                "port_directions": {"x": "input", "wide": "output"},
+                "connections": {"x": nets["scale"], "wide": nets[OF_SCALE]},
+            }
+            self.stored[kind] = {
+                "attributes": {},
+                "ports": {
+                    pin: {"direction": ways[pin], "bits": wires} for pin, wires in nets.items() if pin != OF_SCALE
+                },
+                "cells": {"lane": {**cell, "connections": nets}, "own": own},
+                "netnames": {pin: {"hide_name": 0, "bits": wires, "attributes": {}} for pin, wires in nets.items()},
+            }
+        outside = {pin: wires for pin, wires in connections.items() if pin != OF_SCALE}
+        ways = {pin: way for pin, way in cell["port_directions"].items() if pin != OF_SCALE}
+        return {**cell, "type": kind, "connections": outside, "port_directions": ways}
 
     def of_block(self, elements: list[str]) -> list[str]:
         """The cells behind the store that all lanes share. Raises `StructureError` if they depend on a beat."""
