@@ -132,6 +132,22 @@ def test_a_fault_between_two_halves_has_a_trace(
     assert wrong is None or WRONG[wrong] in trace.words[-1]
 
 
+TABLES = converter_config("e4m3", lanes=2, block_size=8, target="xcu")
+"""Its lanes take one bit more, a function of the scale that is computed once for all of them."""
+
+
+def test_a_function_of_the_scale_belongs_to_each_lane(tmp_path: Path) -> None:
+    assert prove(TABLES, out=tmp_path).passed
+    file = tmp_path / f"{default_name(TABLES)}.v"
+    verilog = emitted(TABLES, tmp_path, default_name(TABLES)).read_text()
+    old = "if (_00_) is_large <= _01_;"
+    assert verilog.count(old) == 1
+    file.write_text(verilog.replace(old, old.replace("_01_", "~_01_")))
+    proof = prove(TABLES, rtl=file, out=tmp_path)
+    assert proof.status == "FAIL", proof.remark
+    assert proof.counterexample is not None
+
+
 AXIS = converter_config("e4m3", lanes=2, block_size=8, interface="axis")
 PACKETS = {
     "tlast is lost": ("last_q <= s_axis_tlast", "last_q <= 1'h0", "core"),
@@ -190,6 +206,7 @@ def test_a_fault_in_the_bits_has_a_block(edits: list[tuple[str, str]], verilog: 
 EVERY = [(format, lanes, {}) for format in ELEMENTS for lanes in (1, 2, 4, 8, 16)]
 EVERY += [
     ("e4m3,e5m2", 16, {"scale_rule": "floor,ceil", "registered_after": "level2,scale,output"}),
+    *((format, 8, {"target": "xcu"}) for format in ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8")),
     ("e2m1", 8, {"source": "fp16", "rounding": "sr", "random_bits": 4}),
     ("e4m3", 8, {"input_subnormals": "flush", "element_subnormals": "flush"}),
     *(("e4m3", lanes, {"interface": face}) for lanes in (1, 2, 4, 8, 16) for face in ("skid", "axis")),
