@@ -26,8 +26,8 @@ SOURCES = {"bf16": 16, "fp32": 32}
 """Formats of the numbers, and their bits."""
 JOBS = [
     *(("e4m3", source, subnormals) for source in SOURCES for subnormals in ("flush", "exact")),
-    *(("e5m2", source, "flush") for source in SOURCES),
-    ("e2m1", "bf16", "exact"),
+    *(("e5m2", source, subnormals) for source in SOURCES for subnormals in ("flush", "exact")),
+    *(("e2m1", source, "exact") for source in SOURCES),
 ]
 """Format, source, and treatment of subnormal inputs."""
 
