@@ -7,8 +7,12 @@ set, such as ``avx2``, selects it.
 from __future__ import annotations
 
 import os
+import warnings
 from importlib import import_module
 from typing import Any
+
+INTERFACE = 1
+"""The functions of the module and their arguments, as numbered in kernels.c."""
 
 VARIABLE = "MXCAST_NATIVE"
 """The environment variable that turns the module off, or names an instruction set."""
@@ -24,6 +28,9 @@ def _loaded() -> tuple[Any, str | None]:
     except ImportError:
         if wanted:
             raise ValueError(f"{VARIABLE} is {wanted!r}, but the compiled module is not installed") from None
+        return None, None
+    if getattr(module, "INTERFACE", None) != INTERFACE:
+        warnings.warn("the compiled module is of another version of mxcast, so it is not used: install mxcast again")
         return None, None
     try:
         return module, module.choose(wanted or None)

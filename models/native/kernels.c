@@ -389,7 +389,15 @@ static PyMethodDef METHODS[] = {{"choose", choose, METH_VARARGS, choose_doc},
                                 {"errors", errors, METH_VARARGS, errors_doc},
                                 {NULL, NULL, 0, NULL}};
 
-static PyModuleDef_Slot SLOTS[] = {{0, NULL}};
+/* What models/native/__init__.py expects: a change of a function or its arguments is a new number in both files. */
+#define INTERFACE 1
+
+static int fill(PyObject *module)
+{
+    return PyModule_AddIntConstant(module, "INTERFACE", INTERFACE);
+}
+
+static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, (void *)fill}, {0, NULL}};
 
 static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "kernels", "The inner loops of models/fast.", 0, METHODS,
                                     SLOTS, NULL, NULL, NULL};

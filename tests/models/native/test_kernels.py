@@ -10,6 +10,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from itertools import product
 from pathlib import Path
 from sysconfig import get_paths
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -326,3 +327,11 @@ def test_a_narrow_array_under_rules_for_fp32(dtype):
     _quantize_part(patterns.view(dtype), rules, *expected, None)
     quantize_blocks(patterns.view(dtype), rules, *found)
     assert np.array_equal(found[0], expected[0]) and np.array_equal(found[1], expected[1])
+
+
+def test_a_module_of_another_version_is_not_used(monkeypatch):
+    """A checkout that was updated still has the module that was compiled before."""
+    monkeypatch.setattr(native, "import_module", lambda *names: SimpleNamespace(choose=lambda wanted: "avx2"))
+    monkeypatch.delenv(native.VARIABLE, raising=False)
+    with pytest.warns(UserWarning, match="^the compiled module is of another version of mxcast, so it is not used"):
+        assert native._loaded() == (None, None)
