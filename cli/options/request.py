@@ -62,7 +62,10 @@ NVFP4_KEYS = ["source", "block_size", *NVFP4_RULES, "scale_max", "random_bits"]
 
 KEYS = {
     "encode": [key for table in TABLES.values() for key in table if key not in ("block", "operation")],
-    "decode": [*("destination", *DECODE_RULES, "random_bits", "block_size"), *(*DECODER_CHOICES, *BEATS_BUILT)],
+    "decode": [
+        *("destination", *DECODE_RULES, "random_bits", "block_size"),
+        *(*DECODER_CHOICES, *BEATS_BUILT, "scale_place"),
+    ],
     "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", *BUILT, "interface"],
     "two_level_encode": [*NVFP4_KEYS, *NVFP4_CHOICES, *BLOCKS_BUILT],
     "two_level_decode": ["destination", "block_size", *NVFP4_DECODE_RULES, "scale_max", *BLOCKS_BUILT],

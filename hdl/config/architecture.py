@@ -17,6 +17,7 @@ from ...spec import (
     Kind,
     Rounding,
     Rule,
+    ScalePlace,
     ScaleReading,
     Specials,
     Subnormals,
@@ -155,6 +156,7 @@ class DecoderArchitectureFields(BeatFields, total=False):
 
     lane: str
     structure: str
+    scale_place: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,6 +235,9 @@ class StreamArchitecture(Architecture):
 class BeatArchitecture(StreamArchitecture):
     """The micro-architecture of hardware whose blocks may enter and leave in beats of ``lanes`` elements."""
 
+    NEEDS_LANES: ClassVar[bool] = True
+    """Do interfaces other than `Interface.STREAM` need lanes?"""
+
     lanes: int = 0
     """Elements that enter and leave in a clock cycle; 0 for a whole block."""
 
@@ -240,7 +245,7 @@ class BeatArchitecture(StreamArchitecture):
         super().__post_init__()
         if type(self.lanes) is not int:
             raise TypeError(f"lanes must be a whole number, not {excerpt(self.lanes)}")
-        if not self.lanes and self.interface is not Interface.STREAM:
+        if self.NEEDS_LANES and not self.lanes and self.interface is not Interface.STREAM:
             raise ValueError(f"the interface {self.interface} needs lanes: give lanes too")
 
     @property
@@ -257,9 +262,30 @@ class DecoderArchitecture(BeatArchitecture):
     """The micro-architecture of a decoder."""
 
     CHOICES: ClassVar[Mapping[str, type[Rule]]] = DECODER_CHOICES
+    NEEDS_LANES: ClassVar[bool] = False
 
     lane: Lane = Lane.SHIFT
     structure: Structure = Structure.FLAT
+    scale_place: ScalePlace = ScalePlace.APART
+    """The place of the scale in a stream, next to the codes of its block."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "scale_place", ScalePlace.named("scale_place", self.scale_place))
+        if self.scale_place is not ScalePlace.APART:
+            if self.interface is not Interface.AXIS:
+                raise ValueError(f"the scale is {self.scale_place} the codes in a stream only: give interface=axis")
+            if self.layout:
+                raise ValueError(f"the layout {self.layout} says where the scale is: leave out scale_place")
+
+    @property
+    def always_registered(self) -> frozenset[str]:
+        """Stage boundaries that always have registers; with beats also ``scale``, where scales meet elements."""
+        return super().always_registered | ({"scale"} if self.interface is not Interface.STREAM else frozenset())
+
+    def _more(self) -> dict[str, object]:
+        place = {"scale_place": str(self.scale_place)} if self.scale_place is not ScalePlace.APART else {}
+        return super()._more() | place
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,20 +65,21 @@ def encoder_pins(rules: Encode, lanes: int, mode_bits: int) -> tuple[Port, ...]:
     )
 
 
-def decoder_pins(rules: Decode, lanes: int) -> tuple[Port, ...]:
+def decoder_pins(rules: Decode, lanes: int, word_bytes: int | None = None, has_scales: bool = True) -> tuple[Port, ...]:
     """A slave stream of codes, a slave stream of scales, one for each block, and a master stream of numbers.
 
-    The low bit of ``s_axis_tuser`` leaves as ``m_axis_tuser``. The random bits are above it.
+    ``word_bytes`` are the bytes of a beat of codes in a layout. Without ``has_scales`` the scales are among them. The
+    low bit of ``s_axis_tuser`` leaves as ``m_axis_tuser``. The random bits are above it.
     """
     element, to = rules.block.element, rules.destination
-    numbers = numbers_pin("m_axis_tdata", "output", to, lanes)
+    size = bytes_of(element, lanes) if word_bytes is None else word_bytes
+    codes = Port(name="s_axis_tdata", role=Role.CODES, direction="input", bits=size * BYTE)
+    scales = stream(Port.of_format("s_axis_scale_tdata", Role.SCALE, "input", rules.block.scale))
     return (
         *CLOCK,
-        *stream(
-            codes_pin("s_axis_tdata", "input", element, lanes), 1 + rules.random_bits * lanes, bytes_of(element, lanes)
-        ),
-        *stream(Port.of_format("s_axis_scale_tdata", Role.SCALE, "input", rules.block.scale)),
-        *stream(numbers, 1, bytes_of(to, lanes)),
+        *stream(codes, 1 + rules.random_bits * lanes, size),
+        *(scales if has_scales else ()),
+        *stream(numbers_pin("m_axis_tdata", "output", to, lanes), 1, bytes_of(to, lanes)),
     )
 
 

@@ -54,6 +54,7 @@ class BeatConfig(StreamConfig[Op]):
         """Raise ValueError for lanes that are impossible. Name the registers that lanes always have."""
         micro, size = self.microarchitecture, self.numerics.block_size
         if not micro.lanes:
+            self._name_registers()
             return
         possible = [1 << place for place in range(size.bit_length() - 1)]
         if micro.lanes not in possible:
@@ -61,7 +62,7 @@ class BeatConfig(StreamConfig[Op]):
                 f"lanes must be {', '.join(map(str, possible))}, so that a block of {size} has several beats, not "
                 f"{excerpt(micro.lanes)}"
             )
-        if micro.layout:
+        if micro.layout and not self.has_axis:
             raise ValueError(
                 "a layout needs whole blocks, but lanes deliver parts of a block: leave out layout or lanes"
             )

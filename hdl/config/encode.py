@@ -67,6 +67,8 @@ class ConverterConfig(BeatConfig[Encode]):
         if not supports(chosen, self.modes):
             raise ValueError(f"{SUPPORTS[chosen][1]}: leave quantizer as shift")
         self._check_lanes()
+        if self.has_axis and self.microarchitecture.layout:
+            raise ValueError("an encoder with AXI4-Stream has no layout: leave out layout or interface")
 
     @classmethod
     def _modes(cls, format: object, profile: str | None, rules: Fields) -> tuple[Encode, ...]:

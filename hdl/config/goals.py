@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Unpack
 
-from ...spec import Decode, Encode, Kind, Rule
+from ...spec import Decode, Encode, Kind, Rule, ScalePlace
 from ...spec.catalogue import constructed, known_name
 from .architecture import (
     CHOICES,
@@ -168,6 +168,8 @@ def decoder_fields_of(
 ) -> dict[str, str]:
     """`fields_of` for a decoder."""
     around = _around(architecture)
+    if architecture.scale_place is not ScalePlace.APART:
+        around["scale_place"] = str(architecture.scale_place)
     several = [names for count in range(len(DECODER_CHOICES) + 1) for names in combinations(DECODER_CHOICES, count)]
     left_out = {"target": GENERIC, "optimize": str(Goal.AREA)}
 

@@ -303,6 +303,11 @@ class HardwareConfig(ABC, Generic[Op]):
         return self.beats > 1 or self.is_elastic
 
     @property
+    def is_even(self) -> bool:
+        """Can a part of a block enter in each cycle, and does its result leave after `latency`?"""
+        return True
+
+    @property
     def gathered(self) -> int:
         """Beats that enter before the first of their results can leave: all of a block, or each one alone."""
         return 1

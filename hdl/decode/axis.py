@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Unpack
 
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, Module, ResetSignal, Signal
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, Module, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -12,9 +14,21 @@ from ...spec import BlockFormat, Decode, NumberFormat
 from ..config.axis import BYTE
 from ..config.decode import DecoderConfig, DecoderFields, decoder_config
 from ..emission.modules import instantiated
-from ..lanes.through import ThroughControl, skid
+from ..lanes.through import Skid, ThroughControl, skid
 from ..primitives.pipeline import Pipeline
+from .aligner import unpack
 from .beats import BeatNumbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entering:
+    """A beat on its way to the element decoders, with its scale and its marks."""
+
+    offered: Value
+    codes: Value
+    scale: Value
+    marks: Value
+    random: Value | None
 
 
 class AxisDecoder(Pipeline[DecoderConfig]):
@@ -22,14 +36,14 @@ class AxisDecoder(Pipeline[DecoderConfig]):
 
     The first beat of a block waits for its scale, and takes it. The end of a packet ends the block too. Beats without
     bytes are dropped; if they end a packet, they leave without bytes, and take no scale. All outputs depend on
-    registers only.
+    registers only. If the stream has packed blocks, ``s_axis`` has their bytes, and no other stream has the scales.
 
     Parameters
     ----------
     config, profile, fields : the decoder, as for `hdl.decoder_config`, with its errors
     """
 
-    SIGNALS = frozenset(("beat_numbers", "clk", "rst"))
+    SIGNALS = frozenset(("beat_numbers", "block_aligner", "clk", "rst"))
 
     def __init__(
         self,
@@ -46,41 +60,91 @@ class AxisDecoder(Pipeline[DecoderConfig]):
         m.domains.sync = ClockDomain("sync")
         m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(~self.aresetn)]
         rules, lanes = self.config.numerics, range(self.config.lanes)
-        bits, number_bytes = rules.block.element.bits, rules.destination.bits // BYTE
-        # a packet, the mark that passes, and by lane whether its code has all its bytes
-        numbers, control = BeatNumbers(self.config, 2 + len(lanes)), ThroughControl(self.config)
-        m.submodules.beat_numbers = instantiated(numbers, platform)
+        control = ThroughControl(self.config)
         running_q = Signal()  # the reset is over
         m.d.sync += running_q.eq(1)
-        last_bytes = [(bits * (lane + 1) - 1) // BYTE for lane in lanes]
-        entering = {
-            "codes": self.s_axis_tdata[: bits * len(lanes)],
-            "has_bytes": self.s_axis_tkeep[0],
-            "marks": Cat(self.s_axis_tlast, self.s_axis_tuser[0], *(self.s_axis_tkeep[byte] for byte in last_bytes)),
-            **({"random": self.s_axis_tuser[1:]} if rules.random_bits else {}),
-        }
-        enters = self.s_axis_tvalid & running_q & (self.s_axis_tkeep[0] | self.s_axis_tlast)
-        takes_scale = Signal()
-        beats = skid(m, "beat", enters, entering, control.reads)
-        given = {"scale": self.s_axis_scale_tdata}
-        scales = skid(m, "scale", self.s_axis_scale_tvalid & running_q, given, takes_scale)
-        marks, needs_scale = beats.values["marks"], control.is_first & beats.values["has_bytes"]
-        offered = beats.valid & (scales.valid | ~needs_scale)
-        control.connect(m, offered, self.m_axis_tvalid, self.m_axis_tready, restart=marks[0])
+        given = self._packed if not self.config.is_even else self._apart
+        beat = given(m, platform, control, running_q)
+        # the end of a packet, the mark that passes, and which codes have all their bytes
+        numbers = BeatNumbers(self.config, len(beat.marks))
+        m.submodules.beat_numbers = instantiated(numbers, platform)
+        control.connect(m, beat.offered, self.m_axis_tvalid, self.m_axis_tready, restart=beat.marks[0])
+        last, mark, *kept = numbers.o_marks
         m.d.comb += [
-            takes_scale.eq(control.reads & needs_scale),
-            self.s_axis_tready.eq(beats.ready & running_q),
-            self.s_axis_scale_tready.eq(scales.ready & running_q),
             numbers.enable.eq(control.back_enable),
             numbers.is_first.eq(control.is_first),
             numbers.is_last.eq(control.is_last),
-            numbers.p.eq(beats.values["codes"]),
-            numbers.scale.eq(scales.values["scale"]),
-            numbers.marks.eq(marks),
-            *([numbers.random.eq(beats.values["random"])] if rules.random_bits else []),
+            numbers.p.eq(beat.codes),
+            numbers.scale.eq(beat.scale),
+            numbers.marks.eq(beat.marks),
+            *([numbers.random.eq(beat.random)] if beat.random is not None else []),
             self.m_axis_tdata.eq(numbers.y),
-            self.m_axis_tlast.eq(numbers.o_marks[0]),
-            self.m_axis_tuser.eq(numbers.o_marks[1]),
-            self.m_axis_tkeep.eq(Cat(numbers.o_marks[2 + lane].replicate(number_bytes) for lane in lanes)),
+            self.m_axis_tlast.eq(last),
+            self.m_axis_tuser.eq(mark),
+            self.m_axis_tkeep.eq(
+                Cat(kept[lane % len(kept)].replicate(rules.destination.bits // BYTE) for lane in lanes)
+            ),
         ]
         return m
+
+    def _words(self, m: Module, running: Value, takes: Value, more: Mapping[str, Value]) -> Skid:
+        """The beats of ``s_axis`` without those that are dropped, with ``more`` values."""
+        rules = self.config.numerics
+        entering = {**more, **({"random": self.s_axis_tuser[1:]} if rules.random_bits else {})}
+        enters = self.s_axis_tvalid & running & (self.s_axis_tkeep[0] | self.s_axis_tlast)
+        words = skid(m, "beat", enters, entering, takes)
+        m.d.comb += self.s_axis_tready.eq(words.ready & running)
+        return words
+
+    def _apart(self, m: Module, platform: object, control: ThroughControl, running: Value) -> Entering:
+        """Beats of codes, and a stream of scales."""
+        rules, lanes = self.config.numerics, self.config.lanes
+        element, stream = rules.block.element, self.config.block_stream
+        ends = [element.bits * (lane + 1) - 1 for lane in range(lanes)]
+        codes: Value = self.s_axis_tdata[: element.bits * lanes]
+        if stream is not None:
+            place = {bit: at for at, bit in enumerate(stream.places(element, lanes)) if bit is not None}
+            firsts = [range(element.bits * lane, element.bits * (lane + 1)) for lane in range(lanes)]
+            ends = [max(place[bit] for bit in bits) for bits in firsts]
+            codes = stream.codes(self.s_axis_tdata, element, lanes)
+        more = {
+            "codes": codes,
+            "has_bytes": self.s_axis_tkeep[0],
+            "marks": Cat(self.s_axis_tlast, self.s_axis_tuser[0], *(self.s_axis_tkeep[end // BYTE] for end in ends)),
+        }
+        beats = self._words(m, running, control.reads, more)
+        takes_scale = Signal()
+        given = {"scale": self.s_axis_scale_tdata}
+        scales = skid(m, "scale", self.s_axis_scale_tvalid & running, given, takes_scale)
+        needs_scale = control.is_first & beats.values["has_bytes"]
+        m.d.comb += [takes_scale.eq(control.reads & needs_scale), self.s_axis_scale_tready.eq(scales.ready & running)]
+        byte = scales.values["scale"]
+        return Entering(
+            offered=beats.valid & (scales.valid | ~needs_scale),
+            codes=beats.values["codes"],
+            scale=byte if stream is None else stream.scale(byte),
+            marks=beats.values["marks"],
+            random=beats.values.get("random"),
+        )
+
+    def _packed(self, m: Module, platform: object, control: ThroughControl, running: Value) -> Entering:
+        """Beats from packed blocks."""
+        stream, takes = self.config.block_stream, Signal(name="takes_word")
+        assert stream is not None
+        more = {
+            "word": self.s_axis_tdata,
+            "keep": self.s_axis_tkeep,
+            "last": self.s_axis_tlast,
+            "mark": self.s_axis_tuser[0],
+        }
+        words = self._words(m, running, takes, more)
+        m.d.comb += takes.eq(words.valid & control.back_enable)
+        element, lanes = self.config.numerics.block.element, self.config.lanes
+        beat = unpack(m, platform, stream, element, lanes, words, takes, control)
+        return Entering(
+            offered=beat.offered,
+            codes=beat.codes,
+            scale=beat.scale,
+            marks=Cat(words.values["last"], words.values["mark"], beat.is_whole),
+            random=words.values.get("random"),
+        )

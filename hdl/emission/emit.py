@@ -77,7 +77,7 @@ WITH_AXIS: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
 
 def component_of(config: HardwareConfig) -> type[Pipeline[Any]]:
     """The top component of a configuration."""
-    with_lanes = COMPONENTS | WITH_LANES if config.beats > 1 else COMPONENTS
+    with_lanes = COMPONENTS | WITH_LANES if config.in_beats else COMPONENTS
     return (WITH_AXIS if config.has_axis else with_lanes)[type(config)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 
 from ..config.hardware import HardwareConfig
 from .control import FlowControl
@@ -25,7 +25,10 @@ class ThroughControl(FlowControl):
     def __init__(self, config: HardwareConfig) -> None:
         super().__init__(config)
         self.beat = Signal(range(config.beats))
-        self.is_first, self.is_last = ~self.beat.any(), self.beat.all()
+        self.is_first: Value = Const(1, 1)
+        self.is_last: Value = Const(1, 1)
+        if config.beats > 1:
+            self.is_first, self.is_last = ~self.beat.any(), self.beat.all()
 
     def connect(self, m: Module, i_valid: Value, o_valid: Signal, o_ready: Value, restart: Value | None = None) -> None:
         """Add the control to the top module. A beat can enter if ``back_enable`` is set; after one with ``restart`` a
@@ -34,8 +37,9 @@ class ThroughControl(FlowControl):
         self.leave(m, list(self.config.microarchitecture.registered_after), o_valid, o_ready)
         m.d.comb += self.reads.eq(i_valid & self.back_enable)
         after = self.beat + 1
-        with m.If(self.reads):
-            m.d.sync += self.beat.eq(after if restart is None else Mux(restart, 0, after))
+        if self.config.beats > 1:
+            with m.If(self.reads):
+                m.d.sync += self.beat.eq(after if restart is None else Mux(restart, 0, after))
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,9 @@ def bench(config: HardwareConfig, name: str, seed: int = 0) -> str:
     if config.has_axis:
         around, top = around_axis(config, name)
         connected = ", ".join(f".{port.name}({port.name})" for port in config.ports)
-        return bench_of(name, config.ports, _rows(config, seed), [f"{top} dut ({connected});"], config.latency) + around
+        rows = _rows(config, seed)
+        more = 0 if config.is_even else len(rows)  # for words that complete no beat
+        return bench_of(name, config.ports, rows, [f"{top} dut ({connected});"], config.latency + more) + around
     pins = ", ".join(f".{pin.name}({pin.name})" for pin in config.pins)
     return bench_of(name, config.pins, _rows(config, seed), [f"{name} dut ({pins});"], config.latency)
 

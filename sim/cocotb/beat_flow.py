@@ -25,7 +25,7 @@ class BeatFlow(Flow):
         return 1  # time is the number of cycles
 
     def check_ready(self, moving: bool, valid: bool, ready: bool, results: int) -> None:
-        self.free = self.free + 1 if ready and self.time else 0
+        self.free = self.free + 1 if ready and self.time and self.config.is_even else 0
         if self.free > self.settled and not moving:
             raise FlowError(f"no beat can enter although nothing waits, after {results} beats")
         part = self.config.gathered

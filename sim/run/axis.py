@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ...hdl import HardwareConfig
-from ...spec import Cast, Decode, Encode, Port, Role
+from ...hdl import DecoderConfig, HardwareConfig
+from ...hdl.config.axis import BYTE
+from ...hdl.decode.packed import BlockStream
+from ...spec import Cast, Decode, Encode, Port, Role, ScalePlace
+from ...spec.layouts.catalogue import ScaleByte
 
 ENCODER = """
 module {name}({head});
@@ -72,6 +75,46 @@ endmodule
 """
 
 
+PACKED = """/* verilator lint_off WIDTH */
+module {name}({head});
+  // blocks enter a queue of bytes and leave it in words; a packet ends if no block follows
+  wire takes, last, marked;
+  reg [{queue_bits}-1:0] bytes;
+  reg [7:0] count;
+  reg ending;
+  reg [{count_bits}-1:0] beat, leaving;
+  wire [{keep_bits}-1:0] kept;
+  wire first = beat == 0;
+  wire [{word_bits}-1:0] codes = {codes};
+  wire [7:0] scale_byte = {byte};
+  wire [{word_bits}+7:0] part = {part};
+  wire [7:0] size = {bytes} + {more};
+  wire sends = takes && (ending || count >= {bytes});
+  wire [7:0] left = !sends ? count : ending ? 8'd0 : count - 8'd{bytes};
+  wire enters = i_valid && i_ready;
+  assign i_ready = !ending && count < {bytes} + 8'd2;
+  assign o_first = leaving == 0;
+  assign o_last = leaving == {count_bits}'d{end};
+  always @(posedge clk) begin
+    count <= left + (enters ? size : 8'd0);
+    bytes <= (sends ? bytes >> {word_bits} : bytes) | (enters ? {{{{{queue_bits}{{1'b0}}}}, part}} << (8 * left) : 0);
+    ending <= ending ? !sends : count != 0 && count < {bytes} && first && !enters;
+    if (enters) beat <= beat == {count_bits}'d{end} ? {count_bits}'d0 : beat + 1'd1;
+    if (o_valid && o_ready) leaving <= o_last ? {count_bits}'d0 : leaving + 1'd1;
+    if (rst) begin count <= 0; bytes <= 0; ending <= 0; beat <= 0; leaving <= 0; end
+  end
+  {top} dut (
+    .aclk(clk), .aresetn(!rst),
+    .s_axis_tdata(bytes[{word_bits}-1:0]),
+    .s_axis_tkeep(ending ? ~({{{bytes}{{1'b1}}}} << count) : {{{bytes}{{1'b1}}}}),
+    .s_axis_tlast(ending), .s_axis_tuser({{{user}1'b0}}),
+    .s_axis_tvalid(ending || count >= {bytes}), .s_axis_tready(takes),
+    .m_axis_tdata(y), .m_axis_tkeep(kept), .m_axis_tlast(last), .m_axis_tuser(marked),
+    .m_axis_tvalid(o_valid), .m_axis_tready(o_ready)
+  );
+endmodule
+"""
+
 CAST = """
 module {name}({head});
   wire last, marked;
@@ -99,7 +142,7 @@ def around_axis(config: HardwareConfig, top: str) -> tuple[str, str]:
         "name": name,
         "top": top,
         "head": ", ".join(f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in config.ports),
-        "count_bits": (config.beats - 1).bit_length(),
+        "count_bits": max(1, (config.beats - 1).bit_length()),
         "end": config.beats - 1,
     }
     return f"/* verilator lint_off UNUSEDSIGNAL */\n{AROUND[config.numerics.name](config, about)}", name
@@ -120,12 +163,38 @@ def _encoder(config: HardwareConfig, about: Mapping[str, object]) -> str:
 
 
 def _decoder(config: HardwareConfig, about: Mapping[str, object]) -> str:
-    pins = _widths(config.pins)
+    assert isinstance(config, DecoderConfig)
+    pins, stream = _widths(config.pins), config.block_stream
+    if stream is not None:
+        return _packed(config, stream, about)
     return DECODER.format(
         **about,
         data_bits=pins["s_axis_tdata"],
         keep_bits=pins["m_axis_tkeep"],
         bytes=pins["s_axis_tkeep"],
+        user="random, " if any(port.role is Role.RANDOM for port in config.ports) else "",
+    )
+
+
+def _packed(config: DecoderConfig, stream: BlockStream, about: Mapping[str, object]) -> str:
+    pins, size = _widths(config.pins), config.pins[2].width
+    places = stream.places(config.numerics.block.element, config.lanes)
+    is_before, is_code = stream.place is ScalePlace.BEFORE, stream.scale_byte is ScaleByte.CODE
+    if config.is_even:
+        raise ValueError(
+            f"{config.formats} with the layout {config.microarchitecture.layout} and interface=axis is not simulated "
+            "yet: leave out layout"
+        )
+    return PACKED.format(
+        **about,
+        queue_bits=3 * size + 16,
+        word_bits=size,
+        keep_bits=pins["m_axis_tkeep"],
+        codes=f"{{{', '.join(chr(49) + chr(39) + 'b0' if at is None else f'p[{at}]' for at in reversed(places))}}}",
+        byte="scale" if is_code else "scale - 8'd127",
+        part="{scale_byte, codes}" if not is_before else "first ? {codes, scale_byte} : {8'd0, codes}",
+        more="8'd1" if not is_before else "{7'd0, first}",
+        bytes=size // BYTE,
         user="random, " if any(port.role is Role.RANDOM for port in config.ports) else "",
     )
 

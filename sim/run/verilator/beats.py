@@ -45,7 +45,7 @@ class BeatDriver(StalledDriver):
 
     def fill(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
         config = self.config
-        given = self.latency, self.beats, self.seed & 0xFFFFFFFF, config.is_elastic, config.gathered
+        given = self.latency, self.beats, self.seed & 0xFFFFFFFF, config.is_elastic, config.gathered, config.is_even
         fault, results = self._call("mxcast_beats", inputs, outputs, *given, found=2)
         if fault:
             raise HandshakeError(f"{FAULTS[fault]}: after {results} beats, with the gaps of seed {self.seed}")

@@ -71,7 +71,6 @@ def test_a_configuration_is_read_from_its_json_and_from_its_command(fields, targ
             {"lanes": 8, "layout": "ggml"},
             "a layout needs whole blocks, but lanes deliver .*: leave out layout or lanes",
         ),
-        ({"interface": "skid"}, "the interface skid needs lanes: give lanes too"),
     ],
 )
 def test_impossible_lanes_are_refused(fields, sentence):

@@ -29,6 +29,10 @@ DECODERS = {
     "e3m2": decoder_config("e3m2", lanes=2, interface="axis", block_size=8, registered_after="input"),
     "int8": decoder_config("int8", lanes=1, interface="axis", block_size=4),
 }
+PACKED = {
+    "whole": decoder_config("e5m2", "idma", block_size=8, interface="axis", scale_place="before", target="xcu"),
+    "lanes": decoder_config("e4m3", block_size=16, lanes=4, interface="axis", scale_place="before"),
+}
 CASTS = {
     "e4m3": cast_config("e4m3", lanes=4, source="bf16", interface="axis"),
     "e2m1": cast_config("e2m1", lanes=2, interface="axis", registered_after="exponent,rounded"),
@@ -208,3 +212,24 @@ def test_planted_bugs_of_casts_are_found(bug, tmp_path):
     text, count = re.subn(pattern, replacement, verilog(CASTS["e4m3"], NAME))
     assert count, f"{pattern} does not occur"
     assert drive(CASTS["e4m3"], text, tmp_path, "icarus", 30, 2) != ALL
+
+
+@needs_icarus
+@pytest.mark.parametrize("config", PACKED.values(), ids=PACKED)
+def test_packets_of_packed_blocks(config, tmp_path):
+    assert drive(config, verilog(config, NAME), tmp_path, "icarus", 60) == ALL
+
+
+OF_BLOCKS = {
+    "an incomplete beat keeps its bytes": (r"(assign is_whole = is_filled & )\w+", r"\g<1>1'h1"),
+    "the window does not move": (r"\.offset\(offset\)", ".offset(2'h0)"),
+}
+
+
+@needs_icarus
+@pytest.mark.parametrize("bug", OF_BLOCKS)
+def test_planted_bugs_of_packed_blocks_are_found(bug, tmp_path):
+    pattern, replacement = OF_BLOCKS[bug]
+    text, count = re.subn(pattern, replacement, verilog(PACKED["lanes"], NAME))
+    assert count, f"{pattern} does not occur"
+    assert drive(PACKED["lanes"], text, tmp_path, "icarus", 30, 2) != ALL

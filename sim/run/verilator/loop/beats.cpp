@@ -17,6 +17,7 @@ MXCAST_ENTRY(mxcast_beats) {
         const uint64_t latency = given[0], beats = given[1], settled = 2 * (latency + beats);
         const bool is_elastic = given[3];  // no output follows an input within the cycle
         const uint64_t part = given[4];
+        const bool is_even = given[5];  // a beat can enter in each cycle, and its result leaves after the latency
         uint64_t done = 0;
         Fault fault = NONE;
         if (count) {
@@ -78,7 +79,7 @@ MXCAST_ENTRY(mxcast_beats) {
                 before = now;
                 first = dut.o_first;
                 last = dut.o_last;
-                free = dut.o_ready ? free + 1 : 0;
+                free = dut.o_ready && is_even ? free + 1 : 0;
                 if (offered && dut.i_ready) {
                     if (entered % part == part - 1) completed[entered / part % 256] = cycle;
                     ++entered;

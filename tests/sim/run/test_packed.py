@@ -1,0 +1,90 @@
+"""Decoders with AXI4-Stream and packed blocks, or whole blocks in a beat, against the golden model."""
+
+import re
+
+import pytest
+
+from mxcast.hdl import decoder_config, describe, verilog
+from mxcast.proof import prove
+from mxcast.sim import verify
+from mxcast.sim.run.verilator.verilated import driver_of
+
+NAME = "narrow"
+CONFIGS = [
+    ("e5m2", "idma", {"scale_place": "before", "target": "xcu"}),
+    ("e2m1", "ocp", {"layout": "ggml"}),
+    ("e3m2", "ocp", {"layout": "quark_pack", "lanes": 8}),
+    ("e2m1", "ocp", {"layout": "seed004", "destination": "bf16", "registered_after": "read"}),
+    ("int8", "ocp", {"block_size": 4}),
+]
+
+
+@pytest.mark.parametrize(("element", "profile", "fields"), CONFIGS)
+def test_packed_blocks_have_the_numbers_of_the_model(element, profile, fields, record_property):
+    result = verify(decoder_config(element, profile, interface="axis", **fields), blocks=2000)
+    record_property("blocks", result.blocks)
+    assert result.passed and result.blocks > 2000, result.report
+
+
+@pytest.mark.parametrize(
+    ("element", "fields", "size"),
+    [
+        ("e5m2", {"scale_place": "before"}, 32),
+        ("e2m1", {"layout": "ggml"}, 16),
+        ("e2m3", {"layout": "quark_pack"}, 24),
+        ("e4m3", {"scale_place": "before", "lanes": 8}, 8),
+    ],
+)
+def test_a_word_has_the_codes_of_a_beat(element, fields, size):
+    about = describe(decoder_config(element, interface="axis", **fields))
+    assert {port["name"]: port["width"] for port in about["ports"]}["s_axis_tdata"] == 8 * size
+    assert about["streams"] == {"input": ["s_axis"], "output": ["m_axis"]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"scale_place": "before"}, "the scale is before the codes in a stream only: give interface=axis"),
+        (
+            {"scale_place": "before", "layout": "ggml", "interface": "axis"},
+            "the layout ggml says where the scale is: leave out scale_place",
+        ),
+        (
+            {"layout": "ggml", "interface": "axis", "lanes": 8},
+            "a byte has codes of both halves of a block: leave out lanes",
+        ),
+        (
+            {"scale_place": "after", "interface": "axis", "lanes": 8},
+            "the scale is behind the codes of its block: leave out lanes",
+        ),
+        (
+            {"scale_place": "before", "interface": "axis", "lanes": 1},
+            "1 codes of 4 bits are not whole bytes: give more lanes",
+        ),
+    ],
+)
+def test_impossible_streams_are_refused(fields, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        decoder_config("e2m1", **fields)
+
+
+def test_packed_blocks_are_not_proved(tmp_path):
+    with pytest.raises(ValueError, match="^mxfp8_e5m2 with interface=axis is not proved yet"):
+        prove(decoder_config("e5m2", interface="axis", scale_place="before"), out=tmp_path)
+
+
+BUGS = {
+    "the window does not move": (r"\.offset\(offset\)", ".offset(2'h0)"),
+    "a word is lost": (r"(narrow_block_aligner block_aligner \([^;]*\.enable\()\w+\)", r"\g<1>takes_word & is_filled)"),
+    "codes are a byte late": (r"\.window\(window\)", ".window({window[31:0], window[39:32]})"),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_planted_bugs_are_found(bug):
+    config = decoder_config("e4m3", block_size=4, interface="axis", scale_place="before")
+    pattern, replacement = BUGS[bug]
+    text, count = re.subn(pattern, replacement, verilog(config, NAME))
+    assert count, f"{pattern} does not occur"
+    result = verify(config, blocks=1000, design=driver_of(text, NAME, config, lint=False))
+    assert not result.passed and result.report
