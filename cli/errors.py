@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import signal
+import sys
 from enum import IntEnum
 from typing import TextIO
-from warnings import showwarning as default_showwarning
+from warnings import formatwarning
 
 from ..host.errors import ToolError, ToolMissing
 from ..host.files import Waiting
@@ -81,11 +82,11 @@ def warned(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Show a warning of this package as one sentence, and any other as `warnings.showwarning` does."""
+    """Show a warning of this package as one sentence, and any other as Python does."""
     if issubclass(category, (FutureWarning, Waiting)):
         complain(f"mxcast: {_sentence(str(message))}")
     elif arrived() is None:  # after a signal, warnings concern unfinished objects
-        default_showwarning(message, category, filename, lineno, file, line)
+        print(formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
 
 
 def _sentence(text: str) -> str:

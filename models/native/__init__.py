@@ -30,7 +30,8 @@ def _loaded() -> tuple[Any, str | None]:
             raise ValueError(f"{VARIABLE} is {wanted!r}, but the compiled module is not installed") from None
         return None, None
     if getattr(module, "INTERFACE", None) != INTERFACE:
-        warnings.warn("the compiled module is of another version of mxcast, so it is not used: install mxcast again")
+        sentence = "the compiled module is of another version of mxcast, so it is not used: install mxcast again"
+        warnings.warn(sentence, stacklevel=2)
         return None, None
     try:
         return module, module.choose(wanted or None)

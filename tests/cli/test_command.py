@@ -4,10 +4,12 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 
+from mxcast.cli import app
 from mxcast.cli.options.common import RuleOptions
 from mxcast.cli.options.request import request
 from mxcast.host.errors import ToolMissing
@@ -535,3 +537,13 @@ def test_a_profile_with_fields_replaced(passes):
         for words in (["--profile", "TE:scale_rule=CEIL"], ["--profile", "te", "--set", "scale_rule=ceil"])
     ]
     assert both[0] == both[1] and '"scale_rule": "ceil"' in both[0]
+
+
+def test_a_warning_of_another_package_is_shown_and_the_command_goes_on(monkeypatch, capsys):
+    def run(arguments):
+        warnings.warn("an array is read only", UserWarning, stacklevel=1)
+        return 0
+
+    monkeypatch.setattr(app, "_run", run)
+    assert app.command(["list"]) == 0
+    assert "UserWarning: an array is read only" in capsys.readouterr().err
