@@ -14,11 +14,14 @@ from concurrent.futures import ThreadPoolExecutor
 import ml_dtypes
 import numpy as np
 
-from mxcast.models import Quantized, dequantize, quantize
+from mxcast.models import Quantized, dequantize, native, quantize
 from mxcast.spec import BLOCKS, BlockFormat, numerics
 
 from ..libraries.baselines import ASIDE, baselines
 from .timing import in_turn, one_core, rates, ratio, versions
+
+SETS = ("avx512", "avx2", "baseline")
+"""Instruction sets of the compiled module on x86, the fastest first. The baseline has SSE2."""
 
 
 def check(name: str, got: tuple[np.ndarray, ...], ours: Quantized) -> None:
@@ -67,6 +70,8 @@ def _row(x: np.ndarray, block: BlockFormat, profile: str, rounds: int) -> dict:
         "copyto": lambda: np.copyto(copy, x),
         **others,
     }
+    slower = SETS[SETS.index(native.instruction_set) + 1 :] if native.instruction_set in SETS else ()
+    calls |= {name: _under(name, calls["mxcast"]) for name in slower}
     times = in_turn(calls, rounds)
     rate = rates(times, x.size)
     best = max((name for name in others if name != ASIDE), key=lambda name: rate[name])
@@ -80,7 +85,21 @@ def _row(x: np.ndarray, block: BlockFormat, profile: str, rounds: int) -> dict:
         "copyto": rate["copyto"],
         "copyto_ratio": ratio(times, "copyto", "mxcast"),
         "bf16": rate["bf16"],
+        "slower": {name: {to: ratio(times, to, name) for to in others} | {"rate": rate[name]} for name in slower},
     }
+
+
+def _under(instruction_set: str, call: Callable[[], object]) -> Callable[[], object]:
+    """The call with a slower instruction set of the compiled module."""
+
+    def slower() -> object:
+        native.kernels.choose(instruction_set)
+        try:
+            return call()
+        finally:
+            native.kernels.choose(None)
+
+    return slower
 
 
 def _both_cores(x: np.ndarray, block: BlockFormat, profile: str, rounds: int) -> dict:
