@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # for two processors: some tests wait for signals, and for one child after the other
 JOBS   ?= 3
 
-.PHONY: demo demo-stream check test test-all test-oracles table bench results qor docs wheel dist clean
+.PHONY: demo demo-stream check test test-all test-oracles table bench results qor qor-asic docs wheel dist clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -64,6 +64,10 @@ results: $(READY)
 # The same for what converters cost beside others, place and route included: hours, if nothing is on record.
 qor: $(READY)
 	$(BIN)/python bench/qor.py
+
+# Area and delay in the standard cells of OSU 0.18 um, which are fetched, next to the paper's Verilog.
+qor-asic: $(READY)
+	$(BIN)/python bench/qor.py --part cells
 
 # The documents as an HTML site, in build/site.
 docs: $(READY)

@@ -51,7 +51,7 @@ points are measured.
 
 def sweeps() -> Iterator[tuple[str, Sweep]]:
     """Each file by its name, and the sweep that it is of."""
-    for name in ("architectures", "decoders", "placed", "placed_decoders", "placed_casts", "placed_nvfp4"):
+    for name in ("architectures", "gates", "decoders", "placed", "placed_decoders", "placed_casts", "placed_nvfp4"):
         yield name, chosen_sweep(KEPT / f"{name}.toml")
     yield "nvfp4", chosen_sweep("nvfp4")
     yield "lanes", chosen_sweep("lanes", target="xcu")
@@ -205,7 +205,7 @@ def _lanes() -> str:
 
 def _goals() -> str:
     header = ["target", "optimize", "amax, quantizer, structure", "area", "critical path"]
-    return table(header, goals.lines(rows("architectures")), texts=5)
+    return table(header, goals.lines([row for name in goals.FILES for row in rows(name)]), texts=5)
 
 
 def _decoders() -> str:

@@ -15,7 +15,7 @@ from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
 from ..host.processes import workers
 from ..spec.catalogue import constructed, known_name
-from .liberty import asic_cells
+from .liberty import asic_cells, nand2_area
 from .netlist import Cost, cost, delay_ps
 from .targets import LIBRARY, OPENED, TARGETS, Target
 from .yosys import run, yosys_version
@@ -103,6 +103,8 @@ class Synthesis:
     yosys: str
     registers: bool = False
     """Is the module with registers around the converter included?"""
+    nand2: float | None = None
+    """Area in NAND gates of two inputs of the Liberty file, or None."""
 
     def to_dict(self) -> dict:
         return {
@@ -110,7 +112,7 @@ class Synthesis:
             "config_id": self.config.config_id,
             "target": self.target,
             **({"registers": True} if self.registers else {}),
-            **({} if self.liberty is None else {"liberty": self.liberty}),
+            **({} if self.liberty is None else {"liberty": self.liberty, "nand2": self.nand2}),
             "yosys": self.yosys,
             "whole": self.whole.to_dict(),
             "stages": {name: part.to_dict() for name, part in self.stages.items()},
@@ -173,12 +175,15 @@ def synth(
         for name, module in STAGES_OF[config.numerics.name].items()
         if stages and f"module {TOP}_{module}(" in text
     }
+    gate = None if chosen.library is None else nand2_area(chosen.library)
     with refreshed(force):
+        whole = cost_of(text, top, chosen)
         return Synthesis(
             config=config,
             target=target,
             liberty=None if liberty is None else Path(liberty).name,
-            whole=cost_of(text, top, chosen),
+            whole=whole,
+            nand2=None if gate is None or whole.logic_cells is None else round(whole.logic_cells / gate, 1),
             registers=registers,
             yosys=yosys_version(),
             stages={name: cost_of(text, module, chosen) for name, module in modules.items()},

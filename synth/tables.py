@@ -16,6 +16,11 @@ NOTE = (
     f"add up to the whole. {PUBLISHED_NOTE}"
 )
 
+LIBERTY_NOTE = (
+    "Area is in the units of the library, NAND2 the same in NAND gates of two inputs. ps (abc) is an estimate of abc, "
+    "without buffers and wires."
+)
+
 PNR_NOTE = (
     "Between registers: LUTs, carries and FFs are the converter's own, after mapping; logic cells are those in use "
     "after place "
@@ -44,8 +49,9 @@ def table(results: list[Synthesis]) -> list[dict[str, object]]:
                 "FFs": whole.ffs,
                 **({"DSPs": whole.dsps} if any(one.whole.dsps for one in results) else {}),
                 area: whole.logic_cells,
+                **({} if result.liberty is None else {"NAND2": result.nand2}),
                 "levels": whole.levels,
-                "ps": whole.delay_ps,
+                ("ps" if result.liberty is None else "ps (abc)"): whole.delay_ps,
                 **{f"{name} {cells}": result.stages[name].luts if name in result.stages else None for name in stages},
                 "paper LUTs": published and published.luts,
                 "paper ns": published and published.ns,

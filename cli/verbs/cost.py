@@ -59,7 +59,7 @@ def synth(
     if registers and pnr:
         raise ValueError("--pnr places a converter without registers: leave out --registers")
     from ...synth import TARGETS, place_and_route_all, synth_all
-    from ...synth.tables import NOTE, PNR_NOTE, pnr_table, table
+    from ...synth.tables import LIBERTY_NOTE, NOTE, PNR_NOTE, pnr_table, table
 
     if liberty is not None and pnr:
         raise ValueError("--liberty maps to an ASIC, and --pnr places on an FPGA: give one of them")
@@ -88,7 +88,8 @@ def synth(
                 force=force,
                 progress=progress,
             )
-        rows, note, documents = table(mapped), NOTE, [result.to_dict() for result in mapped]
+        note = NOTE if liberty is None else f"{NOTE} {LIBERTY_NOTE}"
+        rows, documents = table(mapped), [result.to_dict() for result in mapped]
     output.table(rows, TARGETS[target].description if liberty is None else f"the cells of {liberty.name}")
     for form, built in _forms(asked.encoders).items():  # decoders have one form
         output.say(f"{', '.join(built)}: {form}")

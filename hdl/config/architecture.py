@@ -43,6 +43,7 @@ class Amax(Rule):
         "msb_first",
         "two bits at a time from the top: the largest digit of the lanes still in, then lanes with less drop out",
     )
+    BIT_BY_BIT = "bit_by_bit", "one bit at a time from the top: lanes without a bit that another lane has drop out"
     CARRY_CHAIN = "carry_chain", "msb_first, with the ORs over all lanes on carry chains"
 
     @classmethod
@@ -59,6 +60,14 @@ class Quantizer(Rule):
         (
             "the distance to the top of the block decides everything, and rounding is folded into functions of a few "
             "bits: one format, of one to three fraction bits or fixed-point of six to eight bits, without random bits"
+        ),
+    )
+    GATES = (
+        "gates",
+        (
+            "one line for each place that a number moves down selects among fractions that are rounded already, for "
+            "gates and LUTs of four inputs: as table, without rnz, guard_half_up and flushed elements, and with the "
+            "specials nan_block and te"
         ),
     )
 
@@ -116,6 +125,9 @@ NVFP4_CHOICES: dict[str, type[Rule]] = {"form": Nvfp4Form}
 
 TOGETHER = {Amax.COMPARE: 2, Amax.RADIX4: 4}
 """How many numbers a node of the tree compares. The other ways to find the largest compare digits."""
+
+DIGIT_BITS = {Amax.MSB_FIRST: 2, Amax.BIT_BY_BIT: 1, Amax.CARRY_CHAIN: 2}
+"""How many bits of the exponent such a step finds."""
 
 
 class ArchitectureFields(TypedDict, total=False):
@@ -360,6 +372,17 @@ def _tables(modes: tuple[Encode, ...]) -> bool:
     return 1 <= element.man_bits <= 3 and element.exp_bits >= 2 and element.emax >= 0 and within
 
 
+def _gates(modes: tuple[Encode, ...]) -> bool:
+    numerics = modes[0]
+    return (
+        _tables(modes)
+        and (numerics.block.element.kind is Kind.FIXED or numerics.block.element.exp_bits <= 5)
+        and numerics.rounding not in (Rounding.RNZ, Rounding.GUARD_HALF_UP)
+        and numerics.element_subnormals is Subnormals.EXACT
+        and numerics.specials in (Specials.NAN_BLOCK, Specials.TE)
+    )
+
+
 def _decodes_by_tables(modes: tuple[Decode, ...]) -> bool:
     rules = modes[0]
     element, to = rules.block.element, rules.destination
@@ -391,6 +414,11 @@ SUPPORTS: dict[Rule, tuple[Callable[..., bool], str]] = {
         _tables,
         "the table quantizer makes one format, with one to three fraction bits or fixed-point of six to eight bits, "
         "without random bits and run-time modes; floating-point formats not under the rounding rnz",
+    ),
+    Quantizer.GATES: (
+        _gates,
+        "the gates quantizer makes what the table quantizer makes, with at most five exponent bits, under the specials "
+        "nan_block and te and with exact element_subnormals, but not under the roundings rnz and guard_half_up",
     ),
 }
 """The rules that an implementation supports: a function of all modes, and the same in words. Implementations without an

@@ -8,7 +8,16 @@ from typing import ClassVar, TypeAlias, Unpack
 
 from ...spec import FP16, TF32, BlockFormat, Encode, EncodeFields, NumberFormat, Port, numerics
 from ...spec.catalogue import constructed
-from .architecture import SUPPORTS, TOGETHER, AmaxKey, Microarchitecture, MicroarchitectureFields, Quantizer, supports
+from .architecture import (
+    DIGIT_BITS,
+    SUPPORTS,
+    TOGETHER,
+    AmaxKey,
+    Microarchitecture,
+    MicroarchitectureFields,
+    Quantizer,
+    supports,
+)
 from .axis import encoder_pins, encoder_words
 from .beats import BeatConfig
 from .goals import Goal, fields_of, optimized
@@ -102,7 +111,9 @@ class ConverterConfig(BeatConfig[Encode]):
         """Stage boundaries in the search for the largest key. The last level or digit is its output."""
         amax, key = self.microarchitecture.amax, self.microarchitecture.amax_key
         if amax not in TOGETHER:
-            return "key", *(f"digit{number}" for number in range(1, self.numerics.source.exp_bits // 2 + 1))
+            return "key", *(
+                f"digit{number}" for number in range(1, self.numerics.source.exp_bits // DIGIT_BITS[amax] + 1)
+            )
         left, levels = self.lanes, list[str]()
         while left > 1:
             left = -(-left // TOGETHER[amax])
@@ -112,9 +123,11 @@ class ConverterConfig(BeatConfig[Encode]):
     @property
     def element_stages(self) -> tuple[str, ...]:
         """Stage boundaries in an element quantizer."""
-        return {Quantizer.SHIFT: ("normalised", "aligned", "rounded"), Quantizer.TABLE: ("top", "distance", "chosen")}[
-            self.microarchitecture.quantizer
-        ]
+        return {
+            Quantizer.SHIFT: ("normalised", "aligned", "rounded"),
+            Quantizer.TABLE: ("top", "distance", "chosen"),
+            Quantizer.GATES: ("top", "distance"),
+        }[self.microarchitecture.quantizer]
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -124,8 +137,8 @@ class ConverterConfig(BeatConfig[Encode]):
         ``key``: the bits of a number that are compared; if whole magnitudes are compared, they follow the tree
         ``level1`` and so on: the levels of the tree, or ``digit1`` and so on, with two bits of the exponent each
         ``scale``
-        ``normalised``, ``aligned`` and ``rounded`` in the quantizers, or ``top`` (of the block), ``distance`` and
-        ``chosen``
+        ``normalised``, ``aligned`` and ``rounded`` in the quantizers, or ``top`` (of the block), ``distance`` and,
+        in tables, ``chosen``
         ``output``
         """
         widened = ("widened",) if self.numerics.source in (FP16, TF32) else ()  # TF32 is what FP16 is widened to

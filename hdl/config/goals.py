@@ -58,9 +58,9 @@ BEST: dict[str, dict[Goal, Choices]] = {
     "ecp5": {Goal.AREA: {}, Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE}, Goal.BALANCED: {}},
     "ice40": {Goal.AREA: {}, Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE}, Goal.BALANCED: {}},
     "asic": {
-        Goal.AREA: {"amax": Amax.MSB_FIRST},
+        Goal.AREA: {"amax": Amax.BIT_BY_BIT, "quantizer": Quantizer.GATES},
         Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
-        Goal.BALANCED: {"amax": Amax.MSB_FIRST},
+        Goal.BALANCED: {"quantizer": Quantizer.GATES},
     },
 }
 """For each target and goal, the choices that differ from the first ones. `bench/parts/cost/goals.py` chooses them."""

@@ -7,11 +7,10 @@ from typing import Any, Unpack
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
 from ...spec import Encode
-from ..config.architecture import TOGETHER
 from ..config.encode import ConverterConfig, ConverterFields, Format, converter_config
 from ..emission.modules import instantiated
-from ..primitives.amax import AmaxTree, ReduceKey, inner_stages
-from ..primitives.msb_first import MsbFirst
+from ..primitives.amax import ReduceKey, inner_stages
+from ..primitives.msb_first import tree_of
 from ..primitives.pipeline import Pipeline
 from ..primitives.register import Stage
 from ..primitives.widen import Widen
@@ -72,7 +71,7 @@ class BlockConverter(Pipeline[ConverterConfig]):
         m = Module()
         config = operand_config(self.config)
         numerics, lanes, micro = config.numerics, range(config.numerics.block_size), config.microarchitecture
-        tree, unit = (AmaxTree if micro.amax in TOGETHER else MsbFirst)(config), ScaleUnit(config)
+        tree, unit = tree_of(config), ScaleUnit(config)
         numbers = [lane_name("x", lane, numerics) for lane in lanes]
 
         def crossed(stage: Stage, boundary: str, x: list[Value], **more: Any) -> tuple[Stage, list[Value]]:

@@ -8,14 +8,18 @@ from ...spec import Kind
 from ..config.architecture import Quantizer
 from ..config.encode import ConverterConfig
 from .element import ElementQuantizer
+from .gates.element import GateQuantizer
+from .gates.fixed import FixedGateQuantizer
 from .table_element import TableQuantizer
 from .table_fixed import FixedQuantizer
 
-AnyQuantizer: TypeAlias = ElementQuantizer | TableQuantizer | FixedQuantizer
+AnyQuantizer: TypeAlias = ElementQuantizer | GateQuantizer | FixedGateQuantizer | TableQuantizer | FixedQuantizer
 
 QUANTIZERS: dict[tuple[Quantizer, Kind], type[AnyQuantizer]] = {
     (Quantizer.SHIFT, Kind.FLOAT): ElementQuantizer,
     (Quantizer.SHIFT, Kind.FIXED): ElementQuantizer,
+    (Quantizer.GATES, Kind.FLOAT): GateQuantizer,
+    (Quantizer.GATES, Kind.FIXED): FixedGateQuantizer,
     (Quantizer.TABLE, Kind.FLOAT): TableQuantizer,
     (Quantizer.TABLE, Kind.FIXED): FixedQuantizer,
 }

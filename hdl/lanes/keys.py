@@ -7,14 +7,13 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ...spec import Encode
-from ..config.architecture import TOGETHER
 from ..config.encode import ConverterConfig
 from ..config.tile import TileConfig
 from ..emission.modules import instantiated
 from ..encode.mode import mode_port
 from ..encode.operand import lane_name, operand_config, scale_key_layout
-from ..primitives.amax import AmaxTree, inner_stages
-from ..primitives.msb_first import MsbFirst
+from ..primitives.amax import inner_stages
+from ..primitives.msb_first import tree_of
 from ..primitives.register import Stage, enable_port
 from ..primitives.widen import Widen
 
@@ -74,7 +73,7 @@ class BeatKeys(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, numerics, lanes = self.inside, self.inside.numerics, range(self.config.lanes)
-        tree = (AmaxTree if config.microarchitecture.amax in TOGETHER else MsbFirst)(config)
+        tree = tree_of(config)
         m.submodules.amax_tree = instantiated(tree, platform)
         now = Stage(m, self, control=("x", "mode", "random", "marks")).crossed("input")
         control, names = ("mode", "random", "marks"), [lane_name("x", lane, numerics) for lane in lanes]

@@ -14,7 +14,8 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..config.architecture import Amax
+from ..config.architecture import DIGIT_BITS, Amax
+from ..config.encode import ConverterConfig
 from ..emission.modules import instantiated
 from .amax import AmaxTree
 from .register import Stage
@@ -70,7 +71,7 @@ class MsbFirst(AmaxTree):
         ]
         found = Const(0, 0)
         now, found = self.registered(m, "key", now, found)
-        for step in range(source.exp_bits // 2):
+        for step in range(source.exp_bits // DIGIT_BITS[self.config.microarchitecture.amax]):
             now, found = self.step(m, platform, step + 1, now, found, has_flag)
         flag = [self.some(m, platform, "some_flag", [[lane.still_in] for lane in now])] if has_flag else []
         m.d.comb += Value.cast(self.amax).eq(Cat(flag, found))
@@ -158,3 +159,42 @@ class MsbFirst(AmaxTree):
         else:
             m.d.comb += some.eq(Cat(Cat(bits).all() for bits in lanes).any())
         return some
+
+
+class BitByBit(MsbFirst):
+    """`MsbFirst` with one bit at a time: a lane costs two gates for each bit."""
+
+    def step(
+        self, m: Module, platform: object, number: int, now: list[Lane], found: Value, has_flag: bool
+    ) -> tuple[list[Lane], Value]:
+        """The lanes after a step, and the bits of the largest exponent that are found, one more than before."""
+
+        def still_in(lane: Lane) -> list[Value]:
+            return [] if lane.still_in is None else [lane.still_in]
+
+        some = self.some(m, platform, f"some{number}", [[*still_in(lane), lane.rest[-1]] for lane in now])
+        is_last = len(now[0].rest) == 1
+        following = []
+        for i, lane in enumerate(now):
+            stays = None
+            if not is_last or has_flag:
+                flag = [lane.flag] if is_last else []
+                stays = Signal(name=f"stays_in{number}_{i}")
+                m.d.comb += stays.eq(Cat(*still_in(lane), lane.rest[-1] | ~some, *flag).all())
+            following.append(Lane(lane.rest[:-1], lane.flag, stays))
+        found = Cat(some, found)
+        return (following, found) if is_last else self.registered(m, f"digit{number}", following, found)
+
+
+TREES: dict[Amax, type[AmaxTree]] = {
+    Amax.COMPARE: AmaxTree,
+    Amax.RADIX4: AmaxTree,
+    Amax.MSB_FIRST: MsbFirst,
+    Amax.BIT_BY_BIT: BitByBit,
+    Amax.CARRY_CHAIN: MsbFirst,
+}
+
+
+def tree_of(config: ConverterConfig) -> AmaxTree:
+    """The tree of a configuration."""
+    return TREES[config.microarchitecture.amax](config)

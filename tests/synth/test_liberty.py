@@ -10,6 +10,7 @@ import pytest
 from mxcast.cli import main
 from mxcast.hdl import converter_config
 from mxcast.synth import synth
+from mxcast.synth.liberty import nand2_area
 from mxcast.synth.tables import table
 
 AREAS = {"INV": 1, "BUF": 1.5, "NAND2": 2, "NOR2": 2.25, "XOR2": 5, "AOI21": 3, "DFF": 8}
@@ -96,13 +97,26 @@ def test_without_timing_there_is_no_delay(tmp_path, cache):
 
 def test_the_table_has_its_own_words(small, cache):
     (row,) = table([synth("e2m1", "asic", liberty=small, block_size=2)])
+    assert row["NAND2"] == round(row["area"] / AREAS["NAND2"], 1) and row["ps (abc)"] > 0
     assert row["area"] > row["cells"] > row["tree cells"] > 0 and "gates" not in " ".join(row)
+
+
+def test_the_nand_gate_of_a_library():
+    """Functions are written with * or & or a blank; the smallest of several gates counts."""
+
+    def area(*cells: tuple[str, float]) -> float | None:
+        pins = "".join(f'cell(C{i}) {{ area : {a}; pin(Y) {{ function : "{f}"; }} }}' for i, (f, a) in enumerate(cells))
+        return nand2_area(f"library(one) {{ {pins} }}")
+
+    assert area(("(!(A B))", 24), ("!(A*B*C)", 3), ("(A B)", 2)) == 24
+    assert area(("!(A & B)", 5), ("!(A1*A2)", 4.5)) == 4.5
+    assert area(("!(A+B)", 1)) is None
 
 
 def test_the_command(small, cache, capsys):
     assert main(["synth", "e2m1", "--set", "block_size=2", "--liberty", str(small)]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("the cells of small.lib\n") and "amax=msb_first" in printed
+    assert printed.startswith("the cells of small.lib\n") and "amax=bit_by_bit, quantizer=gates" in printed
 
 
 @pytest.mark.parametrize(
@@ -111,7 +125,11 @@ def test_the_command(small, cache, capsys):
         ("{}", [], "is not a Liberty file: it has no library with cells"),
         ("library(a) {}", [], "is not a Liberty file: it has no library with cells"),
         ("\udcff", [], "is not a Liberty file: it is not UTF-8"),
-        (None, [], "No such file or directory"),
+        (
+            None,
+            [],
+            "No such file or directory: give the Liberty file of your library, or get one of OSU 0.18 um: apt-get",
+        ),
         (library(), ["--target", "xcu"], "a Liberty file is for the target asic, not xcu"),
         (library(), ["--pnr"], "--liberty maps to an ASIC, and --pnr places on an FPGA: give one of them"),
     ],

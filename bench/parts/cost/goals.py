@@ -1,5 +1,6 @@
-"""The best micro-architecture for each goal: `hdl.BEST` from the figures in records/sweeps/architectures.json, and
-`hdl.BEST_DECODERS` from those in records/sweeps/decoders.json, by the fraction bits of the element.
+"""The best micro-architecture for each goal: `hdl.BEST` from the figures in records/sweeps/architectures.json and,
+for gates and LUTs of four inputs, gates.json. `hdl.BEST_DECODERS` is from those in records/sweeps/decoders.json, by the
+fraction bits of the element.
 
 Area is LUTs, on ECP5 logic cells, as a carry takes two, and of gates NAND gates of two inputs. The critical path is the
 delay that Yosys gives; where it gives none, levels times the mean delay of a level on that target, unless speed alone
@@ -17,11 +18,15 @@ from mxcast.explore.points import Explored
 from mxcast.hdl import BEST, BEST_DECODERS, GENERIC, Goal
 from mxcast.spec import FloatFormat, block_format
 
+FILES = ("architectures", "gates")
+"""The records of `hdl.BEST`."""
 FIELDS = ("amax", "quantizer", "structure")
 DECODER_FIELDS = ("lane", "structure")
 GOALS = (Goal.AREA, Goal.SPEED, Goal.BALANCED)
 Choice = tuple[str, ...]
 """A value for each of these."""
+GATES = ("asic",)
+"""Targets that may choose the gates quantizer. On the other targets the records of rules are of the older forms."""
 CELLS = {"ecp5": "logic cells", "asic": "NAND2"}
 """Targets whose area is not counted in LUTs, and its unit."""
 
@@ -72,7 +77,11 @@ class Figures:
 
     def choices(self, target: str) -> list[Choice]:
         """Those that a target may have."""
-        return [choice for choice in self.rows[target] if target != "asic" or not needs_an_attribute(choice)]
+        return [
+            choice
+            for choice in self.rows[target]
+            if (target != "asic" or not needs_an_attribute(choice)) and (target in GATES or "gates" not in choice)
+        ]
 
     def scores(self, target: str, goal: Goal, choices: list[Choice]) -> dict[Choice, float]:
         """The less, the better."""

@@ -41,7 +41,9 @@ XCU = {"amax_key": "reduced", "amax": "carry_chain", "quantizer": "table", "stru
         ("ecp5", ("target=xcu",), XCU),  # as --set goes over everything
         ("xcu", ("amax=compare",), {k: v for k, v in XCU.items() if k != "amax"}),
         ("xcu", ("rounding=sr",), {k: v for k, v in XCU.items() if k != "quantizer"}),
-        ("asic", (), {"amax_key": "reduced", "amax": "msb_first"}),
+        ("asic", (), {"amax_key": "reduced", "amax": "bit_by_bit", "quantizer": "gates"}),
+        ("asic", ("rounding=sr",), {"amax_key": "reduced", "amax": "bit_by_bit"}),
+        ("ecp5", (), {"amax_key": "reduced"}),
         ("xcu", ("optimize=plain",), {"amax_key": "reduced"}),
         (None, ("optimize=speed",), {"amax_key": "reduced", "amax": "radix4", "quantizer": "table"}),
     ],

@@ -1,0 +1,1 @@
+"""Element quantizers for gates and LUTs of four inputs."""
