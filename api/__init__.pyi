@@ -6,6 +6,7 @@ from .arrays import quantize as quantize
 from .hardware import CastingRules as CastingRules
 from .hardware import DecodingRules as DecodingRules
 from .hardware import Rules as Rules
+from .hardware import TileRules as TileRules
 from .hardware import emit as emit
 from .hardware import explore as explore
 from .hardware import prove as prove

@@ -6,7 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..hdl.config.architecture import CHOICES, DECODER_CHOICES, NVFP4_CHOICES, Interface
-from ..spec import CAST_RULES, DECODE_RULES, NVFP4_RULES, SCALARS, Cast, Decode, Encode, Nvfp4Encode, Rule, block_format
+from ..spec import (
+    CAST_RULES,
+    DECODE_RULES,
+    NVFP4_RULES,
+    SCALARS,
+    Cast,
+    Decode,
+    Encode,
+    Nvfp4Encode,
+    Rule,
+    ScalePlace,
+    block_format,
+)
 from ..spec.formats.names import scalar_format, source_format
 from ..spec.operations.encode import RULES
 
@@ -59,14 +71,15 @@ OPERATIONS: dict[str, Explorable] = {
         sweep="decoders",
         objectives=("luts", "levels", "differing"),
         rules=DECODE_RULES,
-        choices=DECODER_CHOICES,
-        numbers=("random_bits", "block_size"),
+        choices=DECODER_CHOICES | {"interface": Interface, "scale_place": ScalePlace},
+        numbers=("random_bits", "block_size", "lanes"),
         texts={"format": block_format, "destination": _destination},
     ),
     Cast.name: Explorable(
         sweep="casts",
         objectives=("luts", "levels", "max_relative_error"),
         rules=CAST_RULES,
+        choices={"interface": Interface},
         numbers=("random_bits", "lanes"),
         texts={"format": _scalar, "source": source_format, "destination": _destination},
     ),

@@ -133,6 +133,7 @@ class Explored:
     lane: str | None = None
     structure: str | None = None
     interface: str | None = None
+    scale_place: str | None = None
     order: str | None = None
     four_over_six: str | None = None
     form: str | None = None

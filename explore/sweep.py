@@ -79,6 +79,7 @@ class Lists(TypedDict, total=False):
     lane: Texts
     structure: Texts
     interface: Texts
+    scale_place: Texts
     order: Texts
     four_over_six: Texts
     form: Texts

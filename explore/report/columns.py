@@ -71,6 +71,7 @@ COLUMNS_OF_TEXT = (
     Text("lane", "Lane", 24),
     Text("structure", "Structure", 6),
     Text("interface", "Interface", 28),
+    Text("scale_place", "Scale place", 29, named=True),
     Text("order", "Order", 25, named=True),
     Text("four_over_six", "4 over 6", 26, named=True),
     Text("form", "Form", 27, named=True),

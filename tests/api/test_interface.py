@@ -72,7 +72,9 @@ def test_the_model_in_c_of_a_design(tmp_path):
 
 
 def test_a_type_checker_knows_the_fields_of_every_operation():
-    fields = [set(one.__annotations__) for one in (mxcast.Rules, mxcast.DecodingRules, mxcast.CastingRules)]
+    fields = [
+        set(one.__annotations__) for one in (mxcast.Rules, mxcast.DecodingRules, mxcast.CastingRules, mxcast.TileRules)
+    ]
     assert set(AnyFields.__annotations__) == set().union(*fields)
     assert set(AnyBuildFields.__annotations__) == set(AnyFields.__annotations__) - {"target"}
 
@@ -102,7 +104,7 @@ def test_the_hardware_of_other_operations(op, rules, make, tmp_path):
         ),
         (
             lambda: mxcast.emit("e4m3", op="decode", scale_rule="ceil"),
-            "unknown field 'scale_rule': did you mean 'scale_reading'?",
+            "unknown field 'scale_rule': did you mean 'scale_place'?",
         ),
         (
             lambda: mxcast.synth("e2m1", op="cast", profile="torch"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -100,7 +101,9 @@ def temporary(folder: Path) -> list[str]:
     return [
         str(path)
         for path in folder.rglob("*")
-        if "mxcast-part" in path.name or path.name.startswith(("yosys-abc", "yowasp", "cc"))
+        if "mxcast-part" in path.name
+        or path.name.startswith(("yosys-abc", "yowasp"))
+        or re.fullmatch(r"cc\w{6}(\.\w+)?", path.name)  # of gcc
     ]
 
 

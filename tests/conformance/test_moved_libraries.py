@@ -20,7 +20,8 @@ from mxcast.spec.profiles.resolve import operation_of
 
 BLOCKS, SEED = 400, 7
 PROFILES = [(op, one) for op, profiles in PROFILES_OF.items() for one in profiles.values()]
-OF_LIBRARIES = [(op, one) for op, one in PROFILES if one.library and not one.until]
+OF_LIBRARIES = [(op, one) for op, one in PROFILES if one.library and not one.until and op != "tile"]
+"""Tiles have the profiles of encoders."""
 ADAPTERS_OF = {
     ("encode", "ggml"): "gguf",
     ("encode", "quark"): "quark_even",

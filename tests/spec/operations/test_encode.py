@@ -27,6 +27,7 @@ from mxcast.hdl import (
     MicroarchitectureFields,
     converter_config,
 )
+from mxcast.hdl.config.architecture import Interface
 from mxcast.spec import (
     BF16,
     BLOCK_SIZES,
@@ -41,6 +42,7 @@ from mxcast.spec import (
     RULES,
     SOURCES,
     TF32,
+    ColumnOrder,
     Convention,
     Encode,
     EncodeFields,
@@ -80,6 +82,7 @@ def test_the_rules_are_all_here():
         "CastRounding",
         "CastUnderflow",
         "Cause",
+        "ColumnOrder",
         "Convention",
         "DecodedNan",
         "DecodedOverflow",
@@ -114,10 +117,12 @@ def test_the_rules_are_all_here():
     }
     others = {
         Cause,
+        ColumnOrder,
         Convention,
         Experts,
         Goal,
         Grain,
+        Interface,
         Kind,
         Negatives,
         Packing,
