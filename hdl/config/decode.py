@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from ...spec import (
     BlockFormat,
@@ -18,12 +18,14 @@ from ...spec import (
     layout_named,
 )
 from ...spec.catalogue import constructed
-from ..decode.packed import BlockStream
 from .architecture import SUPPORTS, DecoderArchitecture, DecoderArchitectureFields, Lane, supports
 from .axis import BYTE, decoder_pins, decoder_words
 from .beats import BeatConfig
 from .goals import Goal, decoder_fields_of, optimized_decoder
 from .hardware import Fields, TargetFields
+
+if TYPE_CHECKING:
+    from ..decode.packed import BlockStream
 
 
 class DecoderFields(DecodeFields, DecoderArchitectureFields, TargetFields, total=False):
@@ -85,6 +87,8 @@ class DecoderConfig(BeatConfig[Decode]):
         micro = self.microarchitecture
         if not self.has_axis or not (micro.layout or micro.scale_place is not ScalePlace.APART):
             return None
+        from ..decode.packed import BlockStream  # imports amaranth, which no list needs
+
         if not micro.layout:
             return BlockStream(packing=Packing.LITTLE_ENDIAN, place=micro.scale_place)
         layout = layout_named(micro.layout, self.numerics.block)

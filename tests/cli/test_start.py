@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 PROGRAM = """
@@ -37,6 +38,12 @@ def test_catalogues_need_no_hardware(section: str) -> None:
 @pytest.mark.parametrize("section", ["rules", "decoder-rules", "cast-rules", "two-level-rules", "targets", "sweeps"])
 def test_lists_of_hardware_need_no_amaranth(section: str) -> None:
     assert not imported("list", section, "-q") & {"numpy", "amaranth", "mxcast.models", "mxcast.sim"}
+
+
+def test_quantize_needs_no_hardware(tmp_path) -> None:
+    np.save(tmp_path / "x.npy", np.ones((2, 32), np.float32))
+    found = imported("quantize", str(tmp_path / "x.npy"), str(tmp_path / "q.npz"), "--format", "e4m3", "-q")
+    assert not found & {"amaranth", "mxcast.sim", "mxcast.proof", "mxcast.synth", "mxcast.conformance"}
 
 
 def test_a_verb_is_imported_when_it_is_called() -> None:
