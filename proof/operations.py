@@ -7,7 +7,7 @@ from typing import Any
 from ..hdl import HardwareConfig
 from ..hdl.config.architecture import Interface
 from ..hdl.config.beats import StreamConfig
-from ..spec import Encode
+from ..spec import Decode, Encode
 from .questions.elementwise import ProvableCast, ProvableDecode
 from .questions.encode import ProvableEncode
 from .questions.lanes import DecodeInBeats, EncodeInBeats
@@ -25,8 +25,8 @@ OPERATIONS: dict[str, Provable[Any, Any]] = {
 WITH_LANES: dict[str, Provable[Any, Any]] = {"encode": EncodeInBeats(), "decode": DecodeInBeats()}
 """The proof of operations whose hardware has lanes."""
 
-INTERFACES = {Encode.name: tuple(Interface)}
-"""Interfaces that are proved, by operation; `Interface.STREAM` alone for all others."""
+INTERFACES = {Encode.name: tuple(Interface), Decode.name: (Interface.SKID,)}
+"""Interfaces of hardware with lanes that are proved, by operation; `Interface.STREAM` alone for all others."""
 
 
 def provable(config: HardwareConfig) -> Provable[Any, Any]:
@@ -42,7 +42,8 @@ def provable(config: HardwareConfig) -> Provable[Any, Any]:
             f"{config.formats} with lanes is not proved yet: verify and test compare its Verilog with the model"
         )
     interface = config.microarchitecture.interface if isinstance(config, StreamConfig) else Interface.STREAM
-    if interface not in INTERFACES.get(rules.name, (Interface.STREAM,)):
+    known = INTERFACES.get(rules.name, ()) if config.beats > 1 else ()
+    if interface not in (Interface.STREAM, *known):
         raise ValueError(
             f"{config.formats} with interface={interface} is not proved yet: verify and test compare its Verilog with "
             "the model"

@@ -165,7 +165,8 @@ class Beats:
             known = self.design.modules[self.modules[instance]]["ports"]
             outside = {CLOCK: clock}
             if not self.config.has_axis:
-                outside |= {port: port for port in self.ends.outside(instance)}
+                passed = self.ends.results if self.has_place else self.ends.outside(instance)
+                outside |= {port: port for port in passed}
             for port, bits in cell["connections"].items():
                 if port not in outside:
                     direction = "output" if known[port]["direction"] == "input" else "input"
@@ -173,14 +174,19 @@ class Beats:
                 elif bits != ports.get(outside[port]):
                     raise StructureError(f"{port} of {instance} is not {outside[port]} of {self.design.top}")
         if not self.config.has_axis:
-            for port in (*self.ends.inputs, *self.ends.results):
+            for port in (*(() if self.has_place else self.ends.inputs), *self.ends.results):
                 top["ports"].pop(port, None)
         return top
 
     @property
     def has_halves(self) -> bool:
         """Does the store hold two blocks?"""
-        return self.config.is_elastic
+        return self.config.is_elastic and bool(self.ends.front)
+
+    @property
+    def has_place(self) -> bool:
+        """Is there a place for one beat at the input?"""
+        return self.config.is_elastic and not self.ends.front and not self.config.has_axis
 
     @property
     def control_registers(self) -> tuple[str, ...]:
@@ -188,6 +194,8 @@ class Beats:
         own = self.ends.control
         if self.has_halves:
             own = ("key_waits", "can_write", *own[1:])
+        if self.has_place:
+            own = (*own, "beat_held")
         return (*own, *(f"valid_{place}_q" for place in self.places))
 
     def check_known(self) -> None:

@@ -16,6 +16,7 @@ from ..netlist.structure import StructureError
 from ..netlist.whole_block import at_once, whole_block
 from ..specification.beats.axis import around, axis_questions
 from ..specification.beats.order import Order
+from ..specification.beats.skid import place, skid_questions
 from ..specification.encode import Specification
 from .elementwise import ElementSpecification, ProvableDecode
 from .encode import ProvableEncode
@@ -64,6 +65,8 @@ class DecodeInBeats(ProvableDecode):
         order.beats.check_delays()
         beat = one_beat(order.beats)
         yield from order.questions()
+        if order.beats.has_place:
+            yield from skid_questions(place(order.beats))
         order.beats.check_known()
         yield from super().composed(of_a_beat(config), beat, specify)
 

@@ -13,6 +13,7 @@ from ..questions.question import Question
 from ..specification.beats.axis import around
 from ..specification.beats.induction import Induction
 from ..specification.beats.order import WRONG, Order
+from ..specification.beats.skid import place
 from .solver import solve
 
 FILE = "trace.vcd"
@@ -33,10 +34,10 @@ def trace_of(
 ) -> Trace | None:
     """A trace that shows why a question of the order of beats has another answer, or None if the solver finds none."""
     order = order_of(config, design)
-    if config.has_axis:
-        for system in around(order.beats):
-            if asked.name.startswith(system.name):
-                return traced_around(system, config.beats, folder, solver=solver, timeout=timeout)
+    around_core = around(order.beats) if config.has_axis else (place(order.beats),) if order.beats.has_place else ()
+    for system in around_core:
+        if asked.name.startswith(system.name):
+            return traced_around(system, config.beats, folder, solver=solver, timeout=timeout)
     return traced(order, folder, solver=solver, timeout=timeout)
 
 

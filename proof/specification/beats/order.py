@@ -19,6 +19,7 @@ from ...netlist.structure import StructureError
 from ...questions.question import Question, constant, question
 from .axis import core
 from .induction import Induction, transitions
+from .skid import behind
 
 TOP = "mxcast_ordered"
 """The module with the design and the statements about it."""
@@ -108,6 +109,8 @@ class Order:
         control, count = beats.control(), beats.config.beats
         if beats.config.has_axis:
             control = core(beats, control)
+        if beats.has_place:
+            control = behind(control)
         nets = {name: net["bits"] for name, net in control["netnames"].items()}
         valid = [f"valid_{place}_q" for place in beats.places[: beats.front + self.back]]
         halves = 1 + beats.has_halves
@@ -230,6 +233,7 @@ class Order:
             "aclk": "clk",
             "aresetn": "~rst",
             "cut_valid_q": "i_valid",
+            "cut_beat_offered": "i_valid",
             "cut_back_enable": "o_ready",
             "seen_ready": "i_ready",
             "seen_coming": "o_valid",

@@ -8,7 +8,12 @@ import pytest
 
 from mxcast.hdl import decoder_config, default_name, emitted
 from mxcast.proof import Proof, prove
+from mxcast.proof.netlist.design import Design
+from mxcast.proof.questions.lanes import order_of
+from mxcast.proof.solve.solver import solve
+from mxcast.proof.solve.trace import trace_of
 from mxcast.proof.specification.beats.order import WRONG
+from mxcast.proof.specification.beats.skid import place, skid_questions
 
 E4M3 = decoder_config("e4m3", lanes=8, registered_after="read")
 
@@ -80,11 +85,45 @@ def test_a_fault_in_the_bits_has_a_block(edits: list[tuple[str, str]], verilog: 
     assert proof.trace is None and proof.counterexample is not None
 
 
+SKID = decoder_config("e4m3", lanes=2, block_size=8, interface="skid")
+PLACE = {
+    "a beat that waits is replaced": ("if (!beat_held) beat_p_held_q <= p", "beat_p_held_q <= p", "codes"),
+    "a scale that waits is replaced": ("if (!beat_held) beat_scale_held_q", "beat_scale_held_q", "scale"),
+    "a beat that waits is lost": ("_06_ = rst ? 1'h0 : _04_", "_06_ = 1'h0", "one is lost"),
+    "a beat is offered twice": ("_04_ = beat_offered & _03_", "_04_ = beat_offered", "twice"),
+    "a reset leaves a beat": ("_06_ = rst ? 1'h0 : _04_", "_06_ = _04_", "twice"),
+    "the place is never used": ("i_ready = ~ beat_held", "i_ready = ~ beat_held & o_ready", "no beat is taken"),
+}
+"""Edits of the emitted file with ``interface=skid``, and a word of what its trace shows."""
+
+
+@pytest.mark.parametrize(("old", "new", "word"), PLACE.values(), ids=PLACE)
+def test_a_fault_of_the_place_has_a_trace(old: str, new: str, word: str, tmp_path: Path) -> None:
+    verilog, name = emitted(SKID, tmp_path / "right", default_name(SKID)).read_text(), default_name(SKID)
+    assert verilog.count(old) == 1
+    design = Design(verilog.replace(old, new), name, tmp_path)
+    system = place(order_of(SKID, design).beats)
+    for asked in skid_questions(system):
+        if solve(asked.text, asked.names, solver="bitwuzla", timeout=60).result != asked.expected:
+            trace = trace_of(asked, SKID, design, tmp_path, solver="bitwuzla", timeout=60)
+            assert trace is not None
+            assert word in trace.words[-1]
+            return
+    raise AssertionError("it passes")
+
+
+def test_a_skid_is_proved(tmp_path: Path) -> None:
+    proof = prove(SKID, out=tmp_path)
+    assert proof.passed, proof.remark
+    assert {"order", "place", "place-ready", "elements"} <= {step.question.name for step in proof.steps}
+
+
 EVERY = [
     (format, lanes, {}) for format in ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8") for lanes in (1, 2, 4, 8, 16)
 ]
 EVERY += [
     ("e4m3", 4, {"target": "xcu", "registered_after": "input,read,output"}),
+    *(("e5m2", lanes, {"interface": "skid"}) for lanes in (1, 2, 4, 8, 16)),
     ("e2m1", 8, {"destination": "bf16", "rounding": "sr", "random_bits": 4}),
 ]
 
