@@ -114,6 +114,11 @@ def test_every_room_has_a_page():
     assert not [room for room in ALLOWED if room not in ("data", "records") and f"`{room}/`" not in listed]
 
 
+def test_the_site_lists_every_how_to_page():
+    site = (ROOT / "mkdocs.yml").read_text()
+    assert not [page.name for page in ROOT.glob("docs/how-to/*.md") if f"how-to/{page.name}\n" not in site]
+
+
 def test_pictures_are_current():
     """`python docs/pictures.py` draws them."""
     pictures = loaded(ROOT / "docs" / "pictures.py")
