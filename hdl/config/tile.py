@@ -22,7 +22,13 @@ TileFormat: TypeAlias = "str | BlockFormat | NumberFormat | TileEncode | TileCon
 
 
 class TileHardwareFields(TileFields, MicroarchitectureFields, TargetFields, total=False):
-    """Fields of `spec.TileEncode` and of the hardware, which change no bit."""
+    """Fields of `spec.TileEncode` and of the hardware. Fields of the hardware change no bit.
+
+    >>> from mxcast import TileRules
+    >>> rules: TileRules = {"source": "bf16", "columns": "in_place"}      # checked by mypy and editors
+    >>> tile_config("e4m3", **rules).numerics.columns.value
+    'in_place'
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
