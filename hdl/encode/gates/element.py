@@ -186,7 +186,10 @@ class GateQuantizer(wiring.Component):
             return wanted(fields[sum(bit << i for i, bit in enumerate(bits))])
 
         inputs, truth = fewest(function, self.width)
-        return self.named(name, valid & (Const(truth, 1 << len(inputs)) >> Cat(field[i] for i in inputs))[0])
+        rows: list[Value] = [Const(truth >> row & 1, 1) for row in range(1 << len(inputs))]
+        for i in inputs:
+            rows = [Mux(field[i], one, zero) for zero, one in zip(rows[::2], rows[1::2])]
+        return self.named(name, valid & rows[0])
 
     def rounded(self, kept: Value, tail: Value, is_bare: Value) -> dict[str, Value]:
         """The fraction of a normal code, and the codes of fields below 1, from the first place on."""
