@@ -16,7 +16,7 @@ from .induction import Induction, transitions
 ENTER_WRONG = (
     "a beat is offered to the core and none has entered: one was made twice",
     "a beat is offered to the core with other numbers, marks or user bits than it entered with",
-    "a beat that completes a block is not zero, or lacks a mark",
+    "a beat that completes a block is not zero, lacks a mark, or has other user bits than the last beat",
     "a beat enters while another one waits: one is lost",
     "a beat is not offered to the core",
     "no beat is taken, although the core makes nobody wait",

@@ -2,8 +2,8 @@
 // The way of a packet into an encoder with AXI4-Stream, and the relation of its registers by which it is proved.
 //
 // A packet is its beats, with zeros in place of numbers without their last byte, and beats of zeros up to the end of a
-// block. All of them carry two marks: the packet has ended, and zeros completed the beat. The core takes beats whenever
-// it likes.
+// block. Those have the user bits of the last beat. All beats carry two marks: the packet has ended, and zeros completed
+// the beat. The core takes beats whenever it likes.
 
 module mxcast_enter #(
   parameter LANES = 8,
@@ -52,12 +52,13 @@ module mxcast_enter #(
   end
 
   wire is_offered = core_valid & ~rst;
+  wire is_zeros = core_x == 0 && core_last && core_completed && core_user == its_user;
   assign wrong = {
     fresh && tready,                                                                      // 6
     !rst && running && !fresh && core_ready && left <= 1 && !tready,                      // 5
     !rst && left != 0 && !core_valid,                                                     // 4
     enters && left > leaves,                                                              // 3
-    is_offered && !inside && left != 0 && !(core_x == 0 && core_last && core_completed),  // 2
+    is_offered && !inside && left != 0 && !is_zeros,                                      // 2
     is_offered && inside && !(core_x == its_x && core_last == its_last && core_completed == its_completed
       && core_user == its_user),                                                          // 1
     is_offered && left == 0                                                               // 0
@@ -66,7 +67,7 @@ module mxcast_enter #(
   assign related = {
     // 4: the register has the beat that entered, or zeros
     (!inside || (core_x == its_x && core_last == its_last && core_completed == its_completed && core_user == its_user))
-      && (inside || left == 0 || (core_x == 0 && core_last && core_completed)),
+      && (inside || left == 0 || is_zeros),
     // 3: zeros are owed up to the end of the block behind the last beat of a packet only
     inside ? (its_last ? owed == ALL - 1'b1 - beat && in_place == 0 : owed == 0) : owed == 0 || owed == ALL - beat,
     // 2: the number of the beat in the register follows from what has entered

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import ConverterConfig, converter_config, default_name, emitted
+from mxcast.hdl import ConverterConfig, ConverterFields, converter_config, default_name, emitted
 from mxcast.proof import Proof, prove
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.questions.lanes import order_of
@@ -171,6 +171,13 @@ PACKETS = {
 @pytest.mark.parametrize(("old", "new", "word"), PACKETS.values(), ids=PACKETS)
 def test_a_fault_of_packets_has_a_trace(old: str, new: str, word: str, tmp_path: Path) -> None:
     assert word in trace_in(AXIS, [(old, new)], tmp_path).words[-1]
+
+
+def test_zeros_have_the_mode_of_their_block(tmp_path: Path) -> None:
+    fields: ConverterFields = {"lanes": 2, "block_size": 8, "interface": "axis", "scale_rule": "floor,ceil"}
+    config = converter_config("e4m3,e5m2", **fields)
+    edit = "if (_060_) user_q <= s_axis_tuser", "if (moves) user_q <= s_axis_tuser"
+    assert "other user bits than the last beat" in trace_in(config, [edit], tmp_path).words[-1]
 
 
 def test_packets_are_proved(tmp_path: Path) -> None:
