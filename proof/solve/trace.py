@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,40 +44,40 @@ def trace_of(
 
 def traced(order: Order, folder: Path, *, solver: str, timeout: float) -> Trace | None:
     """A trace that ends with something wrong, or None if the solver finds no trace."""
-    question = order.fault()
-    answer = solve(question.text, question.names, solver=solver, timeout=timeout)
-    if answer.result != "sat":
-        return None
     widths = order.widths_of_trace
-    edges: list[dict[str, int]] = []
-    while f"e{len(edges)}_rst" in answer.values:
-        edges.append({name: answer.values[f"e{len(edges)}_{name}"] for name in widths})
-    last = next(number for number, edge in enumerate(edges) if number and edge["wrong"])
-    edges = edges[: last + 1]
+    edges = _edges(order.fault(), widths, solver, timeout)
+    if edges is None:
+        return None
     file = write_whole(folder / FILE, vcd(edges, widths))
     words = (order.in_words(sentence) for sentence in sentences(edges, order.beats.config.beats))
     return Trace(words=tuple(words), file=file)
 
 
 def traced_around(system: Induction, beats: int, folder: Path, *, solver: str, timeout: float) -> Trace | None:
-    """`traced` for packets that enter an encoder with AXI4-Stream, and for beats that leave it."""
-    question = system.fault(3 * beats + 4)
-    answer = solve(question.text, question.names, solver=solver, timeout=timeout)
-    if answer.result != "sat":
-        return None
+    """`traced` for what is around the core: packets that enter, beats that leave, or the place of a skid."""
     widths = system.shown | {"wrong": len(system.wrong)}
-    edges: list[dict[str, int]] = []
-    while f"e{len(edges)}_rst" in answer.values:
-        edges.append({name: answer.values[f"e{len(edges)}_{name}"] for name in widths})
-    last = next(number for number, edge in enumerate(edges) if number and edge["wrong"])
-    edges = edges[: last + 1]
+    edges = _edges(system.fault(3 * beats + 4), widths, solver, timeout)
+    if edges is None:
+        return None
     words = list[str]()
     for number, edge in enumerate(edges):
         seen = ", ".join(f"{name} = {edge[name]:#x}" for name in system.shown if name != "rst")
         words.append(f"edge {number}: {'reset' if edge['rst'] else seen}")
     wrong = [fault for place, fault in enumerate(system.wrong) if edges[-1]["wrong"] >> place & 1]
-    words.append(f"wrong at edge {last}: {'; '.join(wrong)}")
+    words.append(f"wrong at edge {len(edges) - 1}: {'; '.join(wrong)}")
     return Trace(words=tuple(words), file=write_whole(folder / FILE, vcd(edges, widths)))
+
+
+def _edges(asked: Question, names: Iterable[str], solver: str, timeout: float) -> list[dict[str, int]] | None:
+    """The values at each edge, up to the first with something wrong, or None if the solver finds none."""
+    answer = solve(asked.text, asked.names, solver=solver, timeout=timeout)
+    if answer.result != "sat":
+        return None
+    edges: list[dict[str, int]] = []
+    while f"e{len(edges)}_rst" in answer.values:
+        edges.append({name: answer.values[f"e{len(edges)}_{name}"] for name in names})
+    last = next(number for number, edge in enumerate(edges) if number and edge["wrong"])
+    return edges[: last + 1]
 
 
 def sentences(edges: list[dict[str, int]], beats: int) -> list[str]:

@@ -7,38 +7,20 @@ loses all its bits in the first step. The increment rounds and negates: it adds 
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from ....spec import Specials, Subnormals
-from ...config.encode import ConverterConfig
-from ...primitives.register import Stage, enable_port
+from ...primitives.register import Stage
 from ...primitives.rounding import rounds_up
 from ..operand import operand, special_flags
 from ..scale import leaves_above
+from ..table_fixed import FixedQuantizer
 
 STEPS = 3
 """Steps of the shifter."""
 
 
-class FixedGateQuantizer(wiring.Component):
-    """`ElementQuantizer` for fixed-point elements of up to eight bits, with the same ports. Combinational."""
-
-    kind = "element_quantizer"
-
-    def __init__(self, config: ConverterConfig) -> None:
-        self.config, self.numerics = config, config.numerics
-        self.significant_bits = self.numerics.block.element.bits
-        self.decisive_bits = self.significant_bits
-        super().__init__(
-            {
-                "x": In(self.numerics.source.bits),
-                "scale": In(self.numerics.block.scale.bits),
-                **{flag: In(1) for flag in special_flags(self.numerics)},
-                **enable_port(config, config.element_stages),
-                "p": Out(self.numerics.block.element.bits),
-            }
-        )
+class FixedGateQuantizer(FixedQuantizer):
+    """`FixedQuantizer` by shift steps in place of tables."""
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
