@@ -10,7 +10,7 @@
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from parts.pages import filled, table
@@ -65,7 +65,11 @@ def keep(only: str | None) -> None:
         check()
     parts = [name for name in PARTS if only in (None, name)]
     if parts:
-        kept = json.loads(KEPT.read_text()) | {name: PARTS[name]() for name in parts}
+        kept = json.loads(KEPT.read_text())
+        before = kept["quantize"]
+        kept |= {name: PARTS[name]() for name in parts}
+        now = kept["quantize"]
+        kept["elsewhere"] = [one for one in (before, *kept["elsewhere"]) if _processor(one) != _processor(now)]
         KEPT.write_text(json.dumps(kept, indent=2) + "\n")
     if only in (None, "nvfp4"):
         KEPT_NVFP4.write_text(json.dumps(OTHERS["nvfp4"](), indent=1) + "\n")
@@ -84,6 +88,7 @@ VERSIONS = {
     "torchao": "torchao",
     "mx": "microxcaling",
     "gguf": "gguf-py",
+    "compressed-tensors": "compressed-tensors",
     "python": "Python",
 }
 
@@ -118,10 +123,56 @@ SETS = {"avx2": "AVX2", "baseline": "SSE2"}
 """Slower instruction sets of the compiled module, in words."""
 
 
-def _slower(row: dict) -> str:
-    """How many times as fast as torchao with AVX2, on whole tensors and on pieces; empty if not measured."""
-    one = row.get("slower", {}).get("avx2")
-    return f"\nWith AVX2 it is {one['torchao']:.1f} and {one['torchao_parts']:.1f} times." if one else ""
+def _processors(results: dict) -> list[dict]:
+    """The records of encoding, one for each processor, the newest first."""
+    return [results["quantize"], *results["elsewhere"]]
+
+
+def _range(numbers: Iterable[float], form: str) -> str:
+    """The smallest and the largest of some numbers, in words."""
+    found = sorted(numbers)
+    low, high = format(found[0], form), format(found[-1], form)
+    return low if low == high else f"{low} to {high}"
+
+
+def _headline(results: dict) -> str:
+    """The first numbers of README.md: LUTs, and the speed of E4M3 on all processors that have a record."""
+    records = _processors(results)
+    rows = [record["formats"]["mxfp8_e4m3"] for record in records]
+    instructions = " and ".join(dict.fromkeys(record["instruction_set"] for record in records))
+    whole, parts = ([row["baselines"][way]["ratio"] for row in rows] for way in ("torchao", "torchao_parts"))
+    slow, slow_parts = ([row["slower"]["avx2"][way] for row in rows] for way in ("torchao", "torchao_parts"))
+    return (
+        "**On AMD UltraScale (`--target xcu`) a converter of 32 FP32 numbers to MXFP8 (E4M3) takes "
+        f"{_smallest('e4m3'):,}\nlookup tables (LUT6), and one to MXFP4 {_smallest('e2m1'):,}. "
+        "The model converts\n"
+        f"{_range((row['mxcast'] for row in rows), ',.0f')} million numbers a second to E4M3 on one core "
+        f"({len(records)} processors,\n{instructions}): "
+        f"{_range(whole, '.0f')} times torchao on whole tensors, and\n"
+        f"{_range(parts, '.1f')} times on 2 MiB pieces; AVX2: "
+        f"{_range(slow, '.0f')} and {_range(slow_parts, '.1f')} times.**\n"
+    )
+
+
+def _by_processor(results: dict) -> str:
+    """The ratios of each processor, with and without its widest instructions."""
+    rows = []
+    for record in _processors(results):
+        for name, row in record["formats"].items():
+            slower = row["slower"].get("avx2", {})
+            rows.append(
+                {
+                    "processor": _processor(record),
+                    "format": name,
+                    "mxcast": row["mxcast"],
+                    "against the best": f"{row['ratio']:.1f} ({row['best']})",
+                    "torchao in parts": row["baselines"].get("torchao_parts", {}).get("ratio"),
+                    "numpy.copyto": row["copyto_ratio"],
+                    "AVX2: the best": slower.get(row["best"]),
+                    "AVX2: torchao in parts": slower.get("torchao_parts"),
+                }
+            )
+    return table(list(rows[0]), (list(row.values()) for row in rows), texts=2)
 
 
 def _processor(speed: dict) -> str:
@@ -163,15 +214,10 @@ def tables(results: dict) -> dict[str, str]:
         "paper LUTs",
         "paper ns",
     )
-    e4m3 = speed["formats"]["mxfp8_e4m3"]
     others = list(dict.fromkeys(baseline for row in speed["formats"].values() for baseline in row.get("baselines", ())))
     return {
-        "headline": "**On AMD UltraScale (`--target xcu`) a converter of 32 FP32 numbers to MXFP8 (E4M3) takes "
-        f"{_smallest('e4m3'):,}\nlookup tables (LUT6), and one to MXFP4 takes {_smallest('e2m1'):,}. "
-        "The golden model converts\n"
-        f"{e4m3['mxcast']:.0f} million numbers a second to E4M3 on one core ({_processor(speed)}). This is "
-        f"{e4m3['ratio']:.1f} times the\nspeed of {e4m3['best']} on whole tensors, and "
-        f"{e4m3['baselines']['torchao_parts']['ratio']:.1f} times on 2 MiB pieces.{_slower(e4m3)}**\n",
+        "headline": _headline(results),
+        "processors": _by_processor(results),
         "synth": markdown([{c: row[c] for c in columns} for row in synth["rows"]])
         + f"\npyosys {synth['yosys']}, `synth_xilinx -family xcu -flatten -noiopad -noclkbuf`, profile `ocp`.\n",
         "quantize": markdown(

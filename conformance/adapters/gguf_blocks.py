@@ -12,15 +12,22 @@ from ...spec import BlockOperation, Encode, Operation
 from ...spec.layouts.catalogue import layout_named
 
 
+def stored(rules: Operation) -> Callable[[np.ndarray], dict[str, np.ndarray]]:
+    """The library's encoder, with its blocks of 17 bytes as the tensor ``weight`` of the layout ggml."""
+    quants = import_module("gguf.quants")
+    kind = import_module("gguf").GGMLQuantizationType.MXFP4
+    return lambda x: {"weight": quants.quantize(x, kind)}
+
+
 def function(rules: Operation) -> Callable:
     """The library's function on arrays. `models.arrays.packing` converts its blocks of 17 bytes."""
     quants = import_module("gguf.quants")
     kind = import_module("gguf").GGMLQuantizationType.MXFP4
     assert isinstance(rules, BlockOperation)
-    block = rules.block
+    block, convert = rules.block, stored(rules)
 
     def encode(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = unpack({"weight": quants.quantize(x, kind)}, "ggml", block)
+        found = unpack(convert(x), "ggml", block)
         return found.scales, found.codes
 
     def decode(scales: np.ndarray, codes: np.ndarray) -> np.ndarray:

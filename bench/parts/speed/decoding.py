@@ -5,6 +5,7 @@ MiB of results in as many calls, each of which is dropped before the next. Codes
 Baselines, each compared bit for bit, under the profile of its rules, before anything is timed:
 
 - the installed libraries of `library_decoders`: ml_dtypes, torchao on one thread in eager mode, gguf-py;
+- ggml's reference in C, if the environment variable GGML names its sources;
 - numpy: ``elements[codes] * factors[scales][:, None]``, the only baseline for INT8.
 
 The ratio compares with the fastest of these. ``numpy_take`` is shown apart: the same look-up by ``np.take``, which
@@ -20,13 +21,18 @@ import numpy as np
 
 from mxcast.models import BlockArray, dequantize, quantize
 from mxcast.models.arrays.codes import code_values
+from mxcast.models.arrays.packing import stored_blocks
 from mxcast.spec import BLOCKS, BlockFormat, numerics
+from mxcast.spec.layouts.catalogue import layout_named
 
+from ..libraries import ggml
 from ..libraries.library_decoders import LIBRARIES, patterns
 from .timing import in_turn, one_core, rates, ratio, versions
 
 ASIDE = "numpy_take"
 TIMED = ("ml_dtypes", "torchao", "gguf")
+PROFILES = {name: library.profile for name, library in LIBRARIES.items()} | {"ggml": "ggml"}
+"""Rules of other decoders than ours and NumPy's."""
 PART = 2 << 20 >> 7
 """Blocks of 32 FP32 numbers in 2 MiB."""
 
@@ -48,6 +54,11 @@ def _numpy_take(scales: np.ndarray, codes: np.ndarray, block: BlockFormat) -> De
     return lambda: np.take(elements, codes) * np.take(factors, scales)[:, None]
 
 
+def _ggml(scales: np.ndarray, codes: np.ndarray, block: BlockFormat) -> Decode:
+    blocks = stored_blocks(codes, scales, layout_named("ggml", block))
+    return lambda: ggml.dequantize(blocks)
+
+
 def _library(name: str) -> Callable[[np.ndarray, np.ndarray, BlockFormat], Decode]:
     return lambda scales, codes, block: LIBRARIES[name].make(scales, codes, block.short_name, "fp32")
 
@@ -58,6 +69,8 @@ def decoders(block: BlockFormat) -> dict[str, Callable[[np.ndarray, np.ndarray, 
     for name in TIMED:
         if block.short_name in LIBRARIES[name].formats and is_installed(name):
             made[name] = _library(name)
+    if ggml.is_there() and block.short_name == "e2m1":
+        made["ggml"] = _ggml
     return made
 
 
@@ -90,7 +103,7 @@ def _row(x: np.ndarray, block: BlockFormat, rounds: int) -> dict:
     makers = decoders(block)
     whole = {name: make(scales, codes, block) for name, make in makers.items()}
     for name, decode in whole.items():
-        wanted = dequantize(q, LIBRARIES[name].profile if name in LIBRARIES else None, destination="fp32")
+        wanted = dequantize(q, PROFILES.get(name), destination="fp32")
         assert np.array_equal(patterns(decode()), patterns(wanted)), f"{block.name}: {name} differs"
     fed = {name: [make(scales[part], codes[part], block) for part in parts] for name, make in makers.items()}
     found = {"whole": _timed(whole, x.size, rounds)}

@@ -1,7 +1,8 @@
 """Speed of encoding: the golden model and the libraries that do the same, on one core.
 
-Each baseline is compared bit for bit under `ocp` before it is timed. The ratio is against the fastest of them, except
-`ASIDE`, which calls torchao on parts of 2 MiB. ``copyto`` is `numpy.copyto` of the input, the limit that memory sets.
+Each baseline is compared bit for bit under the profile of its rules before it is timed. The ratio is against the
+fastest of them, except `ASIDE`, which calls torchao on parts of 2 MiB. ``copyto`` is `numpy.copyto` of the input, the
+limit that memory sets.
 """
 
 from __future__ import annotations
@@ -52,23 +53,21 @@ def measure(mib: int, rounds: int, profile: str = "ocp") -> dict:
         "rounds": rounds,
         "profile": profile,
         "seed": 0,
-        **versions("ml_dtypes", "torch", "torchao", "mx"),
+        **versions("ml_dtypes", "torch", "torchao", "mx", "gguf", "compressed-tensors"),
         "formats": rows,
     }
 
 
 def _row(x: np.ndarray, block: BlockFormat, profile: str, rounds: int) -> dict:
     rules, others, short = numerics(block, profile), baselines(x, block), x.astype(ml_dtypes.bfloat16)
-    if profile == "ocp":
-        ours = quantize(x, rules)
-        for name, convert in others.items():
-            check(name, convert(), ours)
+    for name, other in others.items():
+        check(name, other.results(), quantize(x, numerics(block, other.profile)))
     copy = np.zeros_like(x)
     calls: dict[str, Callable[[], object]] = {
         "mxcast": lambda: quantize(x, rules),
         "bf16": lambda: quantize(short, rules),
         "copyto": lambda: np.copyto(copy, x),
-        **others,
+        **{name: other.convert for name, other in others.items()},
     }
     slower = SETS[SETS.index(native.instruction_set) + 1 :] if native.instruction_set in SETS else ()
     calls |= {name: _under(name, calls["mxcast"]) for name in slower}

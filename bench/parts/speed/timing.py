@@ -74,11 +74,13 @@ def versions(*packages: str) -> dict[str, str]:
 
 
 def _processor() -> str:
-    """The processor's name, on Linux from the system's list."""
+    """The processor's name, on Linux from the system's list, with family and model, as some names say little."""
     listed = Path("/proc/cpuinfo")
     lines = listed.read_text().splitlines() if listed.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+    found = dict(reversed([[part.strip() for part in line.split(":", 1)] for line in lines if ":" in line]))
+    name = found.get("model name") or platform.processor() or platform.machine()
+    numbers = [f"{word} {found[key]}" for word, key in (("family", "cpu family"), ("model", "model")) if key in found]
+    return f"{name} ({', '.join(numbers)})" if numbers else name
 
 
 def process(*command: object) -> tuple[float, int]:
