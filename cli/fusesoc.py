@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ..host.files import write_whole
 from ..spec.catalogue import unknown_name
@@ -70,7 +69,7 @@ def generate(job: str) -> int:
     return command(arguments)
 
 
-def emit_arguments(parameters: Mapping[str, Any], root: Path) -> list[str]:
+def emit_arguments(parameters: Mapping[str, object], root: Path) -> list[str]:
     """The arguments of `mxcast` for the parameters of a core in the folder ``root``.
 
     >>> " ".join(emit_arguments({"format": "e4m3", "profile": "nvidia", "set": {"latency": 4}}, Path("core")))

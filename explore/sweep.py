@@ -35,7 +35,7 @@ from ..synth.devices import DEVICES
 from .operations import OPERATIONS
 from .points import Point, checked_column
 
-USUAL: dict[str, Any] = {"target": "xcu", "format": "e4m3", "profile": "ocp", "seeds": 0}
+USUAL: dict[str, str | int] = {"target": "xcu", "format": "e4m3", "profile": "ocp", "seeds": 0}
 """Keys that every operation has, and their defaults."""
 CONSTRAINTS = ("latency", "frequency_mhz")
 """Wanted latency or clock. The delays of the target choose the registers, or of ECP5 if they are unknown."""

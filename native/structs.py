@@ -96,7 +96,7 @@ def _format_words(format: NumberFormat) -> tuple[int, ...]:
     return (kind, *(int(str(member)) for member in members), 0, 0)
 
 
-def _block_members(operation: Any, *formats: str) -> Iterator[tuple[str, Member]]:
+def _block_members(operation: Operation, *formats: str) -> Iterator[tuple[str, Member]]:
     """Members of the struct of an operation on blocks. ``formats`` are its format roles."""
     assert isinstance(operation, BlockOperation)
     yield from ((role, operation.formats[role]) for role in formats)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..hdl import HardwareConfig
 from ..hdl.config.architecture import Interface
 from ..hdl.config.beats import StreamConfig
@@ -12,9 +10,9 @@ from .questions.elementwise import ProvableCast, ProvableDecode
 from .questions.encode import ProvableEncode
 from .questions.lanes import DecodeInBeats, EncodeInBeats
 from .questions.nvfp4 import ProvableNvfp4
-from .questions.provable import Provable
+from .questions.provable import AnyProvable
 
-OPERATIONS: dict[str, Provable[Any, Any]] = {
+OPERATIONS: dict[str, AnyProvable] = {
     "encode": ProvableEncode(),
     "decode": ProvableDecode(),
     "cast": ProvableCast(),
@@ -22,14 +20,14 @@ OPERATIONS: dict[str, Provable[Any, Any]] = {
 }
 """The proof of each operation by its name; the others are not proved yet."""
 
-WITH_LANES: dict[str, Provable[Any, Any]] = {"encode": EncodeInBeats(), "decode": DecodeInBeats()}
+WITH_LANES: dict[str, AnyProvable] = {"encode": EncodeInBeats(), "decode": DecodeInBeats()}
 """The proof of operations whose hardware has lanes."""
 
 INTERFACES = {Encode.name: tuple(Interface), Decode.name: (Interface.SKID,)}
 """Interfaces of hardware with lanes that are proved, by operation; `Interface.STREAM` alone for all others."""
 
 
-def provable(config: HardwareConfig) -> Provable[Any, Any]:
+def provable(config: HardwareConfig) -> AnyProvable:
     """The proof of the operation of a configuration. Raises ValueError if it is not proved yet."""
     rules = config.numerics
     if rules.name not in OPERATIONS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeAlias
 
 from amaranth.lib import wiring
 
@@ -50,7 +50,10 @@ CONTROLLED = "_axil"
 BLOCK_DESIGN = "_bd"
 """End of the name of the module for block designs of Vivado."""
 
-COMPONENTS: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
+Component: TypeAlias = type[Pipeline[Any]]
+"""The hardware of any operation."""
+
+COMPONENTS: dict[type[HardwareConfig], Component] = {
     ConverterConfig: BlockConverter,
     DecoderConfig: BlockDecoder,
     CastConfig: Caster,
@@ -61,13 +64,10 @@ COMPONENTS: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
 }
 """The top component of each kind of configuration."""
 
-WITH_LANES: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
-    ConverterConfig: LaneConverter,
-    DecoderConfig: LaneDecoder,
-}
+WITH_LANES: dict[type[HardwareConfig], Component] = {ConverterConfig: LaneConverter, DecoderConfig: LaneDecoder}
 """The top component with lanes, and with valid and ready."""
 
-WITH_AXIS: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
+WITH_AXIS: dict[type[HardwareConfig], Component] = {
     ConverterConfig: AxisConverter,
     DecoderConfig: AxisDecoder,
     CastConfig: AxisCaster,
@@ -75,7 +75,7 @@ WITH_AXIS: dict[type[HardwareConfig], type[Pipeline[Any]]] = {
 """The top component with AXI4-Stream."""
 
 
-def component_of(config: HardwareConfig) -> type[Pipeline[Any]]:
+def component_of(config: HardwareConfig) -> Component:
     """The top component of a configuration."""
     with_lanes = COMPONENTS | WITH_LANES if config.in_beats else COMPONENTS
     return (WITH_AXIS if config.has_axis else with_lanes)[type(config)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -36,6 +36,14 @@ class Tensor(ctypes.Structure):
     ]
 
 
+class Exporter(Protocol):
+    """An object of another library that exports its memory by DLPack."""
+
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+    def __dlpack__(self) -> object: ...
+
+
 class Exported:
     """Memory of another library in the form that NumPy requires. The array keeps this object, which keeps the capsule.
 
@@ -51,7 +59,7 @@ pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_
 )
 
 
-def from_dlpack(x: Any) -> np.ndarray:
+def from_dlpack(x: Exporter) -> np.ndarray:
     """The numbers of an object with ``__dlpack__`` as a read-only array on its own memory, whatever its strides.
 
     float32, float16, and as uint16 bfloat16. Raises TypeError for what is not in the processor's memory, is part of a

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 from ...spec import BF16, FP16, FP32, FP64, FloatFormat, NumberFormat, Rule
 from ...spec.catalogue import excerpt
 from ..native import kernels
-from .dlpack import from_dlpack
+from .dlpack import Exporter, from_dlpack
 
 FORMATS: dict[np.dtype, FloatFormat] = {
     np.dtype(np.float32): FP32,
@@ -167,7 +167,7 @@ def _is_masked(x: object) -> bool:
     return not plain and isinstance(np.asanyarray(x), np.ma.MaskedArray)
 
 
-def _is_dlpack(x: object) -> bool:
+def _is_dlpack(x: object) -> TypeGuard[Exporter]:
     """Does `from_dlpack` read the array? Then uint16 is always bfloat16."""
     return hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray)
 

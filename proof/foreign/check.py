@@ -10,7 +10,7 @@ import numpy as np
 from ...conformance.identify.candidates import Candidate
 from ...hdl import HardwareConfig
 from ...host.files import sha256
-from ...sim.check.comparison import Divergence
+from ...sim.check.comparison import Divergence, Row
 from ...sim.operations import element_role
 from ...sim.transactions import Transactions
 from ...synth.yosys import yosys_version
@@ -47,7 +47,7 @@ class Check:
     folder: Path
     seed: int
     nan_codes_free: bool = False
-    stimuli: list[dict[str, object]] = field(default_factory=list)
+    stimuli: list[Row] = field(default_factory=list)
     divergence: Divergence | None = None
     first: str = ""
     """The first block that differs, in words; empty if all are equal."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -69,3 +69,7 @@ class Provable(ABC, Generic[Op, Stated]):
         independent.
         """
         return {}
+
+
+AnyProvable: TypeAlias = Provable[Any, Any]
+"""The proof of any operation."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -41,6 +41,14 @@ class Divergence:
         }
 
 
+class Row(TypedDict):
+    """A stimulus, its number of blocks, and how many of them differ."""
+
+    stimulus: str
+    blocks: int
+    differ: int
+
+
 @dataclass(frozen=True)
 class Example:
     """The number of blocks that differ for one cause, and one of them."""
@@ -66,8 +74,7 @@ class Comparison:
     first: str = ""
     """The first block that differs, in words; empty if no block does."""
     blocks: int = 0
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    """For each stimulus its name, the number of blocks, and how many of them differ."""
+    rows: list[Row] = field(default_factory=list)
     found: dict[Cause, Example] = field(default_factory=dict)
     """For each cause the number of blocks that differ, and the one with the fewest elements that are not zero."""
 
@@ -94,7 +101,7 @@ class Comparison:
     def run(self, *, exhaustive: bool, blocks: int, progress: Callable[[int], None]) -> None:
         """Compare on directed and ``blocks`` random blocks, and on a sweep over all inputs or a share of it."""
         for name, parts in self.of.swept(blocks, self.seed, exhaustive):
-            row: dict[str, Any] = {"stimulus": name, "blocks": 0, "differ": 0}
+            row: Row = {"stimulus": name, "blocks": 0, "differ": 0}
             self.rows.append(row)
             for given in parts:
                 for start in range(0, len(given), CHUNK):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -74,6 +75,8 @@ OUTSIDE = {
 
 MOST = 15
 """The most files and folders in a folder of code."""
+ESCAPES = 77
+"""The most uses of `Any` and `type: ignore` in the product."""
 
 
 def imports(source: str, path: str) -> Iterator[tuple[int, str]]:
@@ -243,6 +246,35 @@ def test_no_folder_has_more_entries_than_a_reader_scans() -> None:
         for folder in folders
     }
     assert len(entries) > 50 and {folder: names for folder, names in entries.items() if len(names) > MOST} == {}
+
+
+def escapes(source: str) -> int:
+    """Uses of ``Any`` and of ``type: ignore`` in a module, also in annotations that are strings."""
+    found = source.count("# type: ignore")
+    for node in ast.walk(ast.parse(source)):
+        found += isinstance(node, ast.Name) and node.id == "Any"
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            with contextlib.suppress(SyntaxError, ValueError):
+                found += escapes(node.value)
+    return found
+
+
+def test_types_are_rarely_escaped() -> None:
+    """`Any` and `type: ignore` hide mistakes from mypy."""
+    paths = [*modules(), *(str(path.relative_to(ROOT)) for path in (ROOT / "bench").rglob("*.py"))]
+    assert sum(escapes((ROOT / path).read_text()) for path in paths) <= ESCAPES
+
+
+@pytest.mark.parametrize(
+    "source, count",
+    [
+        ("from typing import Any\ndef f(x: Any) -> dict[str, Any]: ...", 2),
+        ("x: 'dict[str, Any]' = f()  # type: ignore[misc]", 2),
+        ('"""Any number, as in Anything."""', 0),
+    ],
+)
+def test_escapes_from_types_are_counted(source: str, count: int) -> None:
+    assert escapes(source) == count
 
 
 def test_nothing_shadows_the_installed_package() -> None:
