@@ -9,7 +9,7 @@ from mxcast.hdl.primitives import msb_first
 from mxcast.proof import prove
 from mxcast.proof.solve.argument import Status
 from mxcast.sim import verify
-from mxcast.spec import FloatFormat, numerics
+from mxcast.spec import ELEMENTS, FloatFormat, numerics
 
 GATES = {"amax": "bit_by_bit", "quantizer": "gates"}
 FLUSH = {"input_subnormals": "flush"}
@@ -20,7 +20,7 @@ CASES = [
     ("int8", "ocp", {}),
     *(
         pytest.param(name, profile, rules, marks=slow)
-        for name in ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8")
+        for name in ELEMENTS
         for profile, rules in (
             ("ocp", FLUSH),
             ("ocp", {}),

@@ -128,7 +128,7 @@ def test_packets_of_other_codes(config, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("element", ["e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "int8"])
+@pytest.mark.parametrize("element", list(ELEMENTS))
 def test_many_packets_of_codes(element, tmp_path):
     config = decoder_config(element, lanes=8, interface="axis", target="xcu")
     assert drive(config, verilog(config, NAME), tmp_path, "verilator", 10_000, 200) == ALL

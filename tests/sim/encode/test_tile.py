@@ -15,7 +15,7 @@ from mxcast.sim import test as regress
 from mxcast.sim import verify
 from mxcast.sim.operations import golden, of
 from mxcast.sim.run.verilator.verilated import driver_of
-from mxcast.spec import Role, tile_encoding
+from mxcast.spec import ELEMENTS, Role, tile_encoding
 
 from ..cocotb.test_regression import needs_icarus
 
@@ -31,7 +31,7 @@ CONFIGS = [
 ]
 MORE = [
     (element, {"block_size": size, "target": target, "input_subnormals": subnormals, "columns": columns, **rules})
-    for element in ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "int8")
+    for element in ELEMENTS
     for size, target, subnormals, columns, rules in (
         (32, "xcu", "exact", "transposed", {"scale_rule": "rceil", "source": "bf16"}),
         (32, "generic", "flush", "in_place", {"specials": "drop", "registered_after": "key,output"}),

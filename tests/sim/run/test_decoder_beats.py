@@ -8,6 +8,7 @@ from mxcast.hdl import decoder_config, verilog
 from mxcast.sim import test as regress
 from mxcast.sim import verify
 from mxcast.sim.run.verilator.verilated import driver_of
+from mxcast.spec import ELEMENTS
 
 from ..cocotb.test_regression import needs_icarus
 
@@ -20,7 +21,7 @@ CONFIGS = [
 ]
 MORE = [
     (element, {"lanes": lanes, "target": target, "interface": interface, **rules})
-    for element in ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "int8")
+    for element in ELEMENTS
     for lanes, target, interface, rules in (
         (1, "xcu", "stream", {"registered_after": "input,read,output"}),
         (2, "ecp5", "skid", {"destination": "bf16", "rounding": "sr", "random_bits": 4}),

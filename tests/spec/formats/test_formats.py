@@ -24,6 +24,7 @@ from mxcast.spec import (
     E5M2,
     E5M2FNUZ,
     E8M0,
+    ELEMENTS,
     FP16,
     FP32,
     INT8,
@@ -537,13 +538,7 @@ def test_where_a_format_was_published_does_not_matter():
     assert block_format(dataclasses.replace(E4M3, source="elsewhere")) is BLOCKS["mxfp8_e4m3"]
 
 
-KNOWN = ", ".join(
-    [
-        *("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8", *OTHER_ELEMENTS),
-        *("mxfp8_e5m2", "mxfp8_e4m3", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4_e2m1", "mxint8"),
-        *("nvfp4", "nvfp4_32", "nvfp4_2d", "fp4_ue5m3", "mx6", "mx9"),
-    ]
-)
+KNOWN = ", ".join([*ELEMENTS, *OTHER_ELEMENTS, *BLOCKS, *("nvfp4", "nvfp4_32", "nvfp4_2d", "fp4_ue5m3", "mx6", "mx9")])
 
 
 def of_casts(name):
