@@ -6,7 +6,7 @@ from ..hdl import HardwareConfig
 from ..hdl.config.architecture import Interface
 from ..hdl.config.beats import StreamConfig
 from ..spec import Decode, Encode
-from .questions.elementwise import ProvableCast, ProvableDecode
+from .questions.elementwise import ProvableCast, ProvableDecode, ProvableNvfp4Decode
 from .questions.encode import ProvableEncode
 from .questions.lanes import DecodeInBeats, EncodeInBeats
 from .questions.nvfp4 import ProvableNvfp4
@@ -17,6 +17,7 @@ OPERATIONS: dict[str, AnyProvable] = {
     "decode": ProvableDecode(),
     "cast": ProvableCast(),
     "two_level_encode": ProvableNvfp4(),
+    "two_level_decode": ProvableNvfp4Decode(),
 }
 """The proof of each operation by its name; the others are not proved yet."""
 

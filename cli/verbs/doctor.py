@@ -31,9 +31,6 @@ def doctor(output: Output) -> None:
     findings = [_python(), _compiled_module(), *_packages(), *_programs()]
     missing = [f for f in findings if f["required"] and not f["ok"]]
     output.table([_row(finding) for finding in findings])
-    for finding in findings:
-        if finding["fix"] and not finding["required"]:  # the error names missing required tools
-            output.say(f"{finding['tool']} is optional: {finding['fix']}")
     output.document({"ok": not missing, "tools": findings})
     if missing:
         raise ToolMissing(
@@ -41,6 +38,9 @@ def doctor(output: Output) -> None:
                 f"{f['tool']} is {'too old or too new' if f['version'] else 'missing'}: {f['fix']}" for f in missing
             )
         )
+    for finding in findings:
+        if finding["fix"] and not finding["required"]:
+            output.say(f"{finding['tool']} is optional: {finding['fix']}")
     output.say("all required tools are here")
 
 

@@ -14,11 +14,13 @@ import numpy as np
 
 from ...hdl import HardwareConfig
 from ...sim.transactions import Transactions, word
-from ...spec import Cast, Decode, Operation, Role
+from ...spec import Cast, Convention, Decode, Nvfp4Decode, Operation, Role
 from ..netlist.design import Cut, Design
 from ..netlist.lanes import check_lanes
+from ..netlist.structure import StructureError
 from ..specification.cast import CastSpecification
 from ..specification.decode import DecodeSpecification
+from ..specification.nvfp4_decode import Nvfp4DecodeSpecification
 from .provable import Op, Provable
 from .question import Question, constant, declared, question, vector
 
@@ -70,6 +72,30 @@ class ProvableCast(Elementwise[Cast]):
 
     def specification(self, rules: Cast) -> CastSpecification:
         return CastSpecification(rules)
+
+
+class ProvableNvfp4Decode(Elementwise[Nvfp4Decode]):
+    """The proof of an NVFP4 decoder."""
+
+    def check(self, rules: Nvfp4Decode) -> None:
+        if rules.convention is Convention.DIVISOR:
+            raise ValueError(
+                f"decoders of {rules.block.name} that divide by the tensor scale are not proved yet: verify compares "
+                "them with the model"
+            )
+
+    def specification(self, rules: Nvfp4Decode) -> Nvfp4DecodeSpecification:
+        return Nvfp4DecodeSpecification(rules)
+
+    def monolithic(
+        self, config: HardwareConfig[Nvfp4Decode], design: Design, nan_codes_free: bool = False
+    ) -> list[Question]:
+        """The question about equal elements where it is enough, as the other one has a multiplication for each."""
+        try:
+            check_lanes(design, config.numerics)
+        except StructureError:
+            return super().monolithic(config, design, nan_codes_free)
+        return _questions(config.numerics, design, self.specification(config.numerics), equal=True)
 
 
 def _questions(rules: Operation, design: Design, s: ElementSpecification, equal: bool) -> list[Question]:
