@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from .header import Header
-from .model import Answered, Model, answers
+from .harness.header import Header
+from .harness.model import Answered, Model, answers
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ from mxcast.models.exact.cast import cast_number
 from mxcast.sim.stimuli.seeded import random_bits
 from mxcast.spec import CAST_RULES, CAST_SOURCES, CASTS, SCALARS, SOURCES, Cast, CastRounding, casting
 
-from .header import Header
-from .model import Model
+from .harness.header import Header
+from .harness.model import Model
 
 PAIRS = [*product(CAST_SOURCES, SCALARS), *product(SCALARS, SOURCES)]
 """Sources and destinations."""

@@ -19,8 +19,8 @@ from mxcast.native.structs import HEADER
 from mxcast.sim.stimuli.boundary import boundary_blocks
 from mxcast.spec import numerics
 
-from .header import LOOPS, WARNINGS, Header
-from .model import Answered, difference
+from .harness.header import LOOPS, WARNINGS, Header
+from .harness.model import Answered, difference
 
 COMPILERS = [("gcc", "-std=c99"), ("gcc", "-std=c11"), ("g++", "-x", "c++", "-std=c++17"), ("clang", "-std=c99")]
 FOUND = [command for command in COMPILERS if shutil.which(command[0])]
@@ -73,8 +73,8 @@ def test_flush_to_zero_changes_no_bit(header: Header, tmp_path: Path) -> None:
 SANITIZED = """
 import sys
 from pathlib import Path
-from tests.native.header import Header
-from tests.native.model import answers
+from tests.native.harness.header import Header
+from tests.native.harness.model import answers
 
 folder = Path(sys.argv[1])
 header = Header(folder, (folder / "given.h").read_text(), flags=sys.argv[2:])

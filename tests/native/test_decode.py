@@ -12,8 +12,8 @@ from mxcast.sim.check.families import every_element
 from mxcast.sim.stimuli.seeded import random_bits
 from mxcast.spec import DECODE_RULES, ELEMENTS, SOURCES, Decode, DecodedRounding, ScaleReading, block_format
 
-from .header import Header
-from .model import Model
+from .harness.header import Header
+from .harness.model import Model
 
 FORMATS = [element for elements in every_element().values() for element in elements]
 EDGES = [0, 1, 2, 126, 127, 128, 253, 254, 255]

@@ -17,8 +17,8 @@ from mxcast.sim.stimuli.sweep import stratified_blocks
 from mxcast.spec import RULES, SOURCES, Encode, Rounding, ScaleRule, block_format
 
 from ..configurations import every_numerics, share, short_id
-from .header import Header
-from .model import Model, special_blocks
+from .harness.header import Header
+from .harness.model import Model, special_blocks
 
 FORMATS = [element for elements in every_element().values() for element in elements]
 

@@ -12,7 +12,7 @@ from mxcast import dequantize, pack, quantize
 from mxcast.models import philox_random
 from mxcast.native.structs import HEADER
 
-from .header import WARNINGS
+from .harness.header import WARNINGS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

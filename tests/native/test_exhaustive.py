@@ -14,8 +14,8 @@ from mxcast.native.structs import HEADER, initialiser
 from mxcast.sim.stimuli.sweep import exhaustive_blocks, exhaustive_total, stratified_blocks
 from mxcast.spec import ELEMENTS, Encode, numerics
 
-from .header import C99, WARNINGS, pointer
-from .model import Model
+from .harness.header import C99, WARNINGS, pointer
+from .harness.model import Model
 
 LOOP = """
 #include "mxcast.h"

@@ -14,7 +14,7 @@ from mxcast.native.folder import c_files
 from mxcast.sim.operations import drawn, golden, of
 from mxcast.sim.transactions import Transactions
 
-from .header import WARNINGS
+from .harness.header import WARNINGS
 
 CONFIGURATIONS = {
     "encode": configuration("encode", "e4m3", "te"),

@@ -14,7 +14,7 @@ from mxcast.models.fast.philox import HARDWARE_BYTES, SOFTWARE_BYTES, philox_ran
 from mxcast.spec import LAYOUTS, Layout
 from mxcast.spec.layouts.catalogue import Packing, ScaleByte, ScalePlace
 
-from .header import Header, pointer
+from .harness.header import Header, pointer
 
 EVERY = [layout for layouts in LAYOUTS.values() for layout in layouts.values()]
 

@@ -8,8 +8,8 @@ import pytest
 
 from mxcast.native.structs import HEADER
 
-from .header import Header
-from .model import Answered, difference
+from .harness.header import Header
+from .harness.model import Answered, difference
 
 MUTANTS = {
     "ties go up": ("p.part == MXCAST_HALF && (p.code & 1)", "p.part == MXCAST_HALF"),

@@ -15,8 +15,8 @@ from mxcast.sim.stimuli.seeded import random_bits
 from mxcast.spec import NVFP4_DECODE_RULES, NVFP4_RULES, SOURCES, DecodedRounding, Nvfp4Decode, Nvfp4Encode, Rounding
 
 from ..models.nvfp4_blocks import AMAXIMA, edges, pairs, random_blocks, ties
-from .header import Header
-from .model import Model, amax_of
+from .harness.header import Header
+from .harness.model import Model, amax_of
 
 BLOCKS = ("nvfp4", "nvfp4_32", "nvfp4_2d", "fp4_ue5m3")
 

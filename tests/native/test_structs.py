@@ -32,7 +32,7 @@ from mxcast.spec import (
 )
 from mxcast.spec.layouts.catalogue import Packing, ScaleByte, ScalePlace
 
-from .header import WARNINGS, Header
+from .harness.header import WARNINGS, Header
 
 TEXT = HEADER.read_text()
 RULE_CLASSES: set[type[Rule]] = {

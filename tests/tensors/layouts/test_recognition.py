@@ -12,7 +12,7 @@ from mxcast.tensors.inspect.inspection import inspect_file
 
 from ..stored_files import EVERY, NAME, WEIGHTS, quantized, stored, write
 
-DATA = Path(__file__).parents[2] / "data"
+DATA = Path(__file__).parents[1] / "data"
 SAME_ARRAYS = [
     {"ggml:mxfp4_e2m1", "quark_pack:mxfp4_e2m1", "seed004:mxfp4_e2m1"},
     {"ggml:nvfp4"},
@@ -173,7 +173,7 @@ def test_files_in_order_of_tensors(tmp_path):
     assert [name for name, _ in groupby(tensor.name for tensor in inspection.tensors)] == names
 
 
-@pytest.mark.parametrize("file", sorted(DATA.glob("*.gguf")) + sorted(DATA.glob("*.onnx")), ids=lambda file: file.name)
+@pytest.mark.parametrize("file", sorted((*DATA.glob("*/*.gguf"), *DATA.glob("*/*.onnx"))), ids=lambda file: file.name)
 def test_containers_with_types_of_their_own(file):
     """Files of libraries have one reading, and all blocks are counted."""
     found = inspect_file(file)

@@ -1,4 +1,4 @@
-"""Small files that libraries wrote (tests/data/write.py): the numbers that each library reads in them are there too."""
+"""Files that libraries wrote (tests/tensors/data/write.py), with the numbers that each library reads in them."""
 
 import json
 from pathlib import Path
@@ -14,25 +14,25 @@ from mxcast.tensors.convert.files import quantize_file
 from mxcast.tensors.convert.options import ConvertOptions
 from mxcast.tensors.convert.repacking import convert_file
 
-DATA = Path(__file__).resolve().parents[2] / "data"
+DATA = Path(__file__).resolve().parents[1] / "data"
 FILES = {
-    "gguf-mxfp4.gguf": (None, None, "ggml"),
-    "gguf-nvfp4.gguf": (None, None, None),
-    "onnx-float4e2m1.onnx": (None, None, None),
-    "onnx-float6e2m3.onnx": (None, None, None),
-    "onnx-float6e3m2.onnx": (None, None, None),
-    "onnx-float8e4m3fn.onnx": (None, None, None),
-    "onnx-float8e5m2.onnx": (None, None, None),
-    "compressed_tensors-mxfp4a16.safetensors": ("compressed_tensors", "mxfp4_e2m1", None),
-    "compressed_tensors-mxfp6a16.safetensors": ("compressed_tensors", "mxfp6_e2m3", None),
-    "compressed_tensors-mxfp8a16.safetensors": ("compressed_tensors", "mxfp8_e4m3", None),
-    "compressed_tensors-nvfp4a16.safetensors": ("compressed_tensors", "nvfp4", "nvfp4_compressed_tensors"),
-    "torchao-mxfp4.safetensors": ("torchao", "mxfp4_e2m1", None),
-    "torchao-mxfp8.safetensors": ("torchao", "mxfp8_e4m3", None),
-    "torchao-nvfp4.safetensors": ("torchao", "nvfp4", "nvfp4_ao"),
-    "torchao_swizzled-mxfp4.safetensors": ("torchao_swizzled", "mxfp4_e2m1", None),
-    "torchao_swizzled-mxfp8.safetensors": ("torchao_swizzled", "mxfp8_e4m3", None),
-    "torchao_swizzled-nvfp4.safetensors": ("torchao_swizzled", "nvfp4", "nvfp4_ao"),
+    "gguf/mxfp4.gguf": (None, None, "ggml"),
+    "gguf/nvfp4.gguf": (None, None, None),
+    "onnx/float4e2m1.onnx": (None, None, None),
+    "onnx/float6e2m3.onnx": (None, None, None),
+    "onnx/float6e3m2.onnx": (None, None, None),
+    "onnx/float8e4m3fn.onnx": (None, None, None),
+    "onnx/float8e5m2.onnx": (None, None, None),
+    "compressed_tensors/mxfp4a16.safetensors": ("compressed_tensors", "mxfp4_e2m1", None),
+    "compressed_tensors/mxfp6a16.safetensors": ("compressed_tensors", "mxfp6_e2m3", None),
+    "compressed_tensors/mxfp8a16.safetensors": ("compressed_tensors", "mxfp8_e4m3", None),
+    "compressed_tensors/nvfp4a16.safetensors": ("compressed_tensors", "nvfp4", "nvfp4_compressed_tensors"),
+    "torchao/mxfp4.safetensors": ("torchao", "mxfp4_e2m1", None),
+    "torchao/mxfp8.safetensors": ("torchao", "mxfp8_e4m3", None),
+    "torchao/nvfp4.safetensors": ("torchao", "nvfp4", "nvfp4_ao"),
+    "torchao_swizzled/mxfp4.safetensors": ("torchao_swizzled", "mxfp4_e2m1", None),
+    "torchao_swizzled/mxfp8.safetensors": ("torchao_swizzled", "mxfp8_e4m3", None),
+    "torchao_swizzled/nvfp4.safetensors": ("torchao_swizzled", "nvfp4", "nvfp4_ao"),
 }
 """The layout, the block format where the file does not say it, and the profile by which the library reads."""
 
@@ -42,7 +42,7 @@ COMFY = ["--layout", "comfy", "--profile", "nvfp4_ao"]
 
 
 def test_every_file_is_read_here():
-    assert {path.name for path in DATA.iterdir() if path.suffix != ".py"} == {*FILES, "safetensors.safetensors"}
+    assert {str(path.relative_to(DATA)) for path in DATA.glob("*/*")} == {*FILES}
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -55,7 +55,7 @@ def test_numbers_are_those_of_the_library(name, passes, tmp_path):
     passes("dequantize", DATA / name, tmp_path / "y.safetensors", *own, *(["--profile", profile] if profile else []))
     found = load_file(tmp_path / "y.safetensors")
     assert np.array_equal(found["up.weight"], found["values"])
-    again = tmp_path / name
+    again = tmp_path / Path(name).name
     convert_file(DATA / name, again, ConvertOptions(layout=layout or dialect_of(again), stored_as=layout, format=block))
     first, second = read(DATA / name), read(again)
     said = {"mxcast_layouts": json.dumps({f"{layout}:{block}": ["up.weight"]})} if layout else {}
@@ -164,8 +164,8 @@ def test_rows_that_comfy_completes(part, passes, fails, tmp_path, monkeypatch):
 
 
 def test_remarks_of_the_libraries():
-    assert json.loads(read(DATA / "gguf-mxfp4.gguf").metadata["gguf.a.list"]) == ["ARRAY", "STRING", ["one", "two"]]
-    about = json.loads(read(DATA / "torchao_swizzled-nvfp4.safetensors").metadata["up.weight"])
+    assert json.loads(read(DATA / "gguf/mxfp4.gguf").metadata["gguf.a.list"]) == ["ARRAY", "STRING", ["one", "two"]]
+    about = json.loads(read(DATA / "torchao_swizzled/nvfp4.safetensors").metadata["up.weight"])
     assert about["_type"] == "NVFP4Tensor" and about["_data"]["is_swizzled_scales"] is True
     contents = read(DATA / "safetensors.safetensors")
     assert contents.metadata == {"format": "pt", "é": "ü\n"} and len(contents.tensors) == 18

@@ -1,6 +1,6 @@
-"""Writes the files in its folder with the libraries of these layouts (`pip install '.[oracles]' safetensors`):
+"""Writes the files in this folder with the libraries of these layouts (`pip install '.[oracles]' safetensors`):
 
-    python tests/data/write.py
+    python tests/tensors/data/write.py
 
 Each file has tensors of one block format as its library stores them and, under ``values``, the numbers that the
 library reads from them. NumPy's generator makes the numbers. Versions: gguf 0.19.0, onnx 1.23.2, torch 2.13.0,
@@ -38,7 +38,7 @@ def for_gguf() -> None:
     nvfp4[:, :4] = rng.integers(1, 0x7F, (8, 4))
     kinds = gguf.GGMLQuantizationType
     for kind, data in ((kinds.MXFP4, gguf.quantize(numbers(), kinds.MXFP4)), (kinds.NVFP4, nvfp4)):
-        writer = gguf.GGUFWriter(HERE / f"gguf-{kind.name.lower()}.gguf", "made-up")
+        writer = gguf.GGUFWriter(HERE / "gguf" / f"{kind.name.lower()}.gguf", "made-up")
         writer.add_array("a.list", ["one", "two"])
         writer.add_tensor("up.weight", data, raw_dtype=kind)
         writer.add_tensor("values", gguf.dequantize(data, kind).astype(np.float32))
@@ -61,7 +61,7 @@ def for_onnx() -> None:
         codes, bytes_of_scales = (onnx.numpy_helper.to_array(part).astype(np.float32) for part in parts)
         values = codes * bytes_of_scales.repeat(32, axis=1)
         graph = onnx.GraphProto(name="g", initializer=[*parts, onnx.numpy_helper.from_array(values, "values")])
-        onnx.save(onnx.helper.make_model(graph), HERE / f"onnx-{kind.lower()}.onnx")
+        onnx.save(onnx.helper.make_model(graph), HERE / "onnx" / f"{kind.lower()}.onnx")
 
 
 def for_compressed_tensors() -> None:
@@ -82,7 +82,7 @@ def for_compressed_tensors() -> None:
         stored = compressor.compress(state, scheme)
         values = compressor.decompress(stored, scheme)["weight"].float().contiguous()
         tensors = {f"up.{key}": value.contiguous() for key, value in stored.items()} | {"values": values}
-        save_file(tensors, HERE / f"compressed_tensors-{name.lower()}.safetensors")
+        save_file(tensors, HERE / "compressed_tensors" / f"{name.lower()}.safetensors")
 
 
 def for_torchao() -> None:
@@ -96,7 +96,7 @@ def for_torchao() -> None:
                 tensor = MXTensor.to_mx(x, dtype, 32, is_swizzled_scales=is_swizzled)
             arrays, metadata = flatten_tensor_state_dict({"up.weight": tensor})
             arrays["values"] = tensor.dequantize(torch.float32).contiguous()
-            save_file(arrays, HERE / f"torchao{'_swizzled' if is_swizzled else ''}-{name}.safetensors", metadata)
+            save_file(arrays, HERE / f"torchao{'_swizzled' if is_swizzled else ''}" / f"{name}.safetensors", metadata)
 
 
 SIZES = {

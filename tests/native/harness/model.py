@@ -42,7 +42,7 @@ from mxcast.spec import (
     decoding,
 )
 
-from ..models.nvfp4_blocks import AMAXIMA, edges
+from ...models.nvfp4_blocks import AMAXIMA, edges
 
 Drawn = np.ndarray | None
 NUMBERS: dict[str, type] = {"fp32": np.float32, "bf16": np.uint16, "fp16": np.float16}
