@@ -180,7 +180,11 @@ def _made(opened: Checkpoint, target: Path, plan: _Plan, run: Run, progress: Pro
         if name not in plan.arrays and name.endswith(".weight") and len(one.shape) > 1
     ]
     others = [name.removesuffix(".weight") for name in sorted([*plain, *plan.numbers])]
-    documents = {name: one for name, one in configured(opened.folder, plan.placed, others).items() if one}
+    documents = {
+        name: one
+        for name, one in configured(opened.folder, plan.placed, others, opened.contents.tensors).items()
+        if one
+    }
     if target.suffix in READERS:
         raise ValueError(f"what {opened.folder} becomes is a folder, not {target}")
     if target.exists() and target.samefile(opened.folder):

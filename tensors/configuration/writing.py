@@ -6,17 +6,24 @@ Activations are not quantized.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from . import compressed_tensors, fp8, gpt_oss, modelopt, quark
-from .document import CONFIG, HF_QUANT_CONFIG, SECTIONS, Document, document, places, section_of
+from .document import CONFIG, HF_QUANT_CONFIG, SECTIONS, Document, document, places, section_of, texts
+from .groups import modules_of
 from .placed import Placed, Writer
 
+UNQUANTIZED = ("ignore", "exclude", "exclude_modules", "modules_to_not_convert", "ignored_layers")
+"""Keys for lists of modules that are not quantized."""
 
-def configured(folder: Path, placed: Placed, others: Sequence[str]) -> dict[str, Document]:
+
+def configured(
+    folder: Path, placed: Placed, others: Sequence[str], tensors: Collection[str] = ()
+) -> dict[str, Document]:
     """The documents of a model with these quantized tensors, by file name. ``others`` are the modules with weights that
-    are not quantized.
+    are not quantized, and ``tensors`` all tensors of the model.
 
     Raises ValueError, with the names of the tensors, if no configuration describes them.
     """
@@ -25,14 +32,26 @@ def configured(folder: Path, placed: Placed, others: Sequence[str]) -> dict[str,
         for key in SECTIONS:
             place.pop(key, None)
     kv_cache = section.get("kv_cache_scheme") if isinstance(section, dict) else None
-    kv_cache = kv_cache or document(folder / HF_QUANT_CONFIG).get("quantization", {}).get("kv_cache_quant_algo")
+    of_modelopt = document(folder / HF_QUANT_CONFIG).get("quantization", {})
+    kv_cache = kv_cache or of_modelopt.get("kv_cache_quant_algo")
+    others = [*others, *_absent([section, of_modelopt], tensors)]
     dialects = check_described(placed)
     if "deepseek_v4" not in dialects:
         for place in places(documents[CONFIG]):
             place.pop(fp8.EXPERTS, None)
     for dialect in dialects & WRITERS.keys():
-        documents |= WRITERS[dialect](documents[CONFIG], placed, list(others), kv_cache)
+        documents |= WRITERS[dialect](documents[CONFIG], placed, others, kv_cache)
     return documents
+
+
+def _absent(sections: Sequence[object], tensors: Collection[str]) -> list[str]:
+    """Names of modules that sections call unquantized and that have no tensor, such as a head that shares its weights
+    with the embedding. Libraries make these modules all the same.
+    """
+    listed = [texts(key, one.get(key)) for one in sections if isinstance(one, dict) for key in UNQUANTIZED]
+    named = dict.fromkeys(name for names in listed for name in names if re.fullmatch(r"[\w.-]+", name))
+    there = [module for tensor in tensors for module in modules_of(tensor)] if named else []
+    return [name for name in named if not any(f"{module}.".startswith(f"{name}.") for module in there)]
 
 
 def check_described(placed: Placed) -> set[str]:

@@ -82,10 +82,14 @@ class QuantizedSource:
         model always, because the new configuration would not describe it.
         """
         for arrays, words in unrecognised(self.contents.tensors, parts):
-            sentence = f"{self.path}: {words}: {NOT_READ}{suggestions(self.contents.tensors, arrays)}"
+            groups = given.groups if given.is_model else None
+            is_described = groups is not None and groups.of(arrays[0]) is not None
+            sentence = f"{self.path}: {words}: {NOT_READ}"
+            if not is_described:
+                sentence += suggestions(self.contents.tensors, arrays)
+            if groups is not None:
+                sentence = f"{sentence}; the configuration says {groups.in_words(arrays[0])}"
             if given.is_model:
-                if given.groups is not None:
-                    sentence = f"{sentence}; the configuration says {given.groups.in_words(arrays[0])}"
                 raise ValueError(f"{sentence}; a copy would be read as numbers")
             if not chosen.isdisjoint(arrays):
                 raise ValueError(f"{sentence}; --exclude with their names copies them as they are")

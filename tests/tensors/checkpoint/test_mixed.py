@@ -252,13 +252,16 @@ def test_a_part_that_was_converted_can_be_read(part, tmp_path):
 
 
 def test_a_part_becomes_numbers(tmp_path):
-    """The rest keeps a description of its own."""
+    """The rest keeps a description of its own, and a module without a tensor its name."""
     folder, of_experts, of_attention = modelopt(tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"]["ignore"] = ["tied.head", NORM.removesuffix(".weight"), "lm_head"]
+    (folder / "config.json").write_text(json.dumps(config))
     out = tmp_path / "out"
     mxcast("dequantize", folder, out, "--include", "*attn.wq*")
     assert same(decoded(out, ATTENTION), of_attention)
     section = section_of(out)
-    assert section["quant_algo"] == "W4A16_NVFP4" and section["ignore"] == ["layers.0.attn.wq", "lm_head"]
+    assert section["quant_algo"] == "W4A16_NVFP4" and section["ignore"] == ["layers.0.attn.wq", "lm_head", "tied.head"]
     mxcast("dequantize", out, tmp_path / "all")
     assert same(decoded(tmp_path / "all", EXPERT), of_experts) and same(
         decoded(tmp_path / "all", ATTENTION), of_attention
@@ -301,6 +304,7 @@ def test_the_configuration_says_something_else(tmp_path, fails):
         for verb in ["dequantize"], ["convert", "--layout", "comfy"], ["dequantize", "--from", "modelopt"]:
             sentence = fails(2, *verb, folder, tmp_path / "out")
             assert said in sentence and (ATTENTION in sentence or EXPERT in sentence), (verb, sentence)
+            assert "not quantized" in said or "--names" not in sentence, "names do not help against a configuration"
 
 
 CHANGING = "pre_quant_scale", "svdquant_lora_a", "weight_zero_point", "weight_g_idx", "weight_scale_2", "scale_inv"
