@@ -6,10 +6,11 @@ from ..hdl import HardwareConfig
 from ..hdl.config.architecture import Interface
 from ..hdl.config.beats import StreamConfig
 from ..spec import Decode, Encode
-from .questions.elementwise import ProvableCast, ProvableDecode, ProvableNvfp4Decode
+from .questions.elementwise import ProvableCast, ProvableDecode
 from .questions.encode import ProvableEncode
 from .questions.lanes import DecodeInBeats, EncodeInBeats
 from .questions.nvfp4 import ProvableNvfp4
+from .questions.nvfp4_decoder import ProvableNvfp4Decode
 from .questions.provable import AnyProvable
 
 OPERATIONS: dict[str, AnyProvable] = {

@@ -14,13 +14,11 @@ import numpy as np
 
 from ...hdl import HardwareConfig
 from ...sim.transactions import Transactions, word
-from ...spec import Cast, Convention, Decode, Nvfp4Decode, Operation, Role
+from ...spec import Cast, Decode, Operation, Role
 from ..netlist.design import Cut, Design
 from ..netlist.lanes import check_lanes
-from ..netlist.structure import StructureError
 from ..specification.cast import CastSpecification
 from ..specification.decode import DecodeSpecification
-from ..specification.nvfp4_decode import Nvfp4DecodeSpecification
 from .provable import Op, Provable
 from .question import Question, constant, declared, question, vector
 
@@ -42,10 +40,10 @@ class Elementwise(Provable[Op, ElementSpecification]):
     ) -> Iterable[Question]:
         """A question about blocks of equal elements."""
         check_lanes(design, config.numerics)
-        return _questions(config.numerics, design, specify(config.numerics), equal=True)
+        return elements(config.numerics, design, specify(config.numerics), equal=True)
 
     def monolithic(self, config: HardwareConfig[Op], design: Design, nan_codes_free: bool = False) -> list[Question]:
-        return _questions(config.numerics, design, self.specification(config.numerics), equal=False)
+        return elements(config.numerics, design, self.specification(config.numerics), equal=False)
 
     def blocks(self, rules: Op, values: dict[str, int]) -> Transactions:
         return Transactions(
@@ -74,32 +72,15 @@ class ProvableCast(Elementwise[Cast]):
         return CastSpecification(rules)
 
 
-class ProvableNvfp4Decode(Elementwise[Nvfp4Decode]):
-    """The proof of an NVFP4 decoder."""
+def elements(
+    rules: Operation, design: Design, s: ElementSpecification, equal: bool, given: Mapping[str, str] | None = None
+) -> list[Question]:
+    """The question about blocks of ``equal`` elements, or about every block, and that its answer is one.
 
-    def check(self, rules: Nvfp4Decode) -> None:
-        if rules.convention is Convention.DIVISOR:
-            raise ValueError(
-                f"decoders of {rules.block.name} that divide by the tensor scale are not proved yet: verify compares "
-                "them with the model"
-            )
-
-    def specification(self, rules: Nvfp4Decode) -> Nvfp4DecodeSpecification:
-        return Nvfp4DecodeSpecification(rules)
-
-    def monolithic(
-        self, config: HardwareConfig[Nvfp4Decode], design: Design, nan_codes_free: bool = False
-    ) -> list[Question]:
-        """The question about equal elements where it is enough, as the other one has a multiplication for each."""
-        try:
-            check_lanes(design, config.numerics)
-        except StructureError:
-            return super().monolithic(config, design, nan_codes_free)
-        return _questions(config.numerics, design, self.specification(config.numerics), equal=True)
-
-
-def _questions(rules: Operation, design: Design, s: ElementSpecification, equal: bool) -> list[Question]:
-    (whole,) = design.parts(Cut(design.top))
+    The inner wires of ``given`` can be anything; the specification calls them by the names there.
+    """
+    freed = given or {}
+    (whole,) = design.parts(Cut(design.top, freed=tuple(freed)))
     values: dict[str, str] = {}
 
     def named(lane: int) -> dict[Role, str]:
@@ -132,6 +113,7 @@ def _questions(rules: Operation, design: Design, s: ElementSpecification, equal:
             whole.text,
             whole.state("s"),
             *values.values(),
+            *(f"(assert (= {name} {whole.wire(wire, 's')}))\n" for wire, name in freed.items()),
             *(f"(assert {one})\n" for one in same),
             f"(assert (not (and true {' '.join(s.element(words) for words in lanes)})))\n",
             has_block=True,

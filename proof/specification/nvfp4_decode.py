@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from ...spec import E2M1, E4M3, Convention, DecodedNan, Nvfp4Decode, Role
+from ...spec import E2M1, E4M3, FP32, Convention, DecodedNan, Nvfp4Decode, Role
 from .encode import bits, extended, rational
 from .scalar import classes
 
@@ -31,18 +31,26 @@ class Nvfp4DecodeSpecification:
 
     def __init__(self, rules: Nvfp4Decode) -> None:
         self.rules = rules
-        self.definitions = "\n".join([*self._numbers(), *self._factor(), *self._result()]) + "\n"
+        self.definitions = self.numbers() + "\n".join([*self._factor(), *self._result()]) + "\n"
 
-    def _numbers(self) -> Iterator[str]:
+    def with_factor(self, name: str) -> Nvfp4DecodeSpecification:
+        """The same, for a factor of a known magnitude: a constant of this name."""
+        other = Nvfp4DecodeSpecification(self.rules)
+        number = f"({TO_SINGLE} (concat #b0 {name}))"
+        is_nan = "(or (fp.isNaN s) (fp.isNaN g) (and (fp.isZero s) (fp.isZero g)))"  # a scale is never Inf
+        sign = "(xor (fp.isNegative s) (fp.isNegative g))"
+        given = (
+            f"(declare-const {name} (_ BitVec {FP32.bits - 1}))\n(assert (not (fp.isNaN {number})))\n"
+            f"(define-fun factor ((s {SINGLE}) (g {SINGLE})) {SINGLE} "
+            f"(ite {is_nan} (_ NaN 8 24) (ite {sign} (fp.neg {number}) {number})))\n"
+        )
+        other.definitions = self.numbers() + given + "\n".join(self._result()) + "\n"
+        return other
+
+    @staticmethod
+    def numbers() -> str:
         """Elements and block scales as binary32 numbers, which hold both exactly."""
-        for prefix, argument, format in (("element_", "p", E2M1), ("scale_", "b", E4M3)):
-            magnitude = f"{prefix}magnitude"
-            for line in classes(format, prefix, argument):
-                yield line.replace("(define-fun magnitude ", f"(define-fun {magnitude} ")
-            number = f"({TO_SINGLE} RNE ({magnitude} {argument}))"
-            value = f"(ite ({prefix}negative {argument}) (fp.neg {number}) {number})"
-            value = f"(ite ({prefix}nan {argument}) (_ NaN 8 24) {value})"
-            yield f"(define-fun {prefix}value (({argument} (_ BitVec {format.bits}))) {SINGLE} {value})"
+        return "\n".join(_numbers()) + "\n"
 
     def _factor(self) -> Iterator[str]:
         """``factor``: both scales combined."""
@@ -80,3 +88,14 @@ class Nvfp4DecodeSpecification:
         g = words.get(Role.TENSOR_SCALE)
         tensor_scale = "(_ NaN 8 24)" if g is None else f"({TO_SINGLE} {g})"
         return f"(decoded {words[Role.CODES]} {words[Role.SCALE]} {tensor_scale} {words[Role.NUMBERS]})"
+
+
+def _numbers() -> Iterator[str]:
+    for prefix, argument, format in (("element_", "p", E2M1), ("scale_", "b", E4M3)):
+        magnitude = f"{prefix}magnitude"
+        for line in classes(format, prefix, argument):
+            yield line.replace("(define-fun magnitude ", f"(define-fun {magnitude} ")
+        number = f"({TO_SINGLE} RNE ({magnitude} {argument}))"
+        value = f"(ite ({prefix}negative {argument}) (fp.neg {number}) {number})"
+        value = f"(ite ({prefix}nan {argument}) (_ NaN 8 24) {value})"
+        yield f"(define-fun {prefix}value (({argument} (_ BitVec {format.bits}))) {SINGLE} {value})"

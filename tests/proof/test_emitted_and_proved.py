@@ -26,7 +26,6 @@ from mxcast.spec import (
 
 REFUSED = {
     "that try both 4 and 6 are not proved yet": "two_level_encode",
-    "that divide by the tensor scale are not proved yet": "two_level_decode",
     "operation hadamard, is not proved yet": "hadamard",
     "operation tile, is not proved yet": "tile",
     "with interface=axis is not proved yet": "decode, cast",

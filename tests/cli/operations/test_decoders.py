@@ -78,10 +78,6 @@ def test_a_decoder_that_differs_fails(monkeypatch, passes, capsys):
         ),
         (["emit", "e4m3", "--op", "decode", "--set", "scale_rule=ceil"], "unknown field 'scale_rule'"),
         (["emit", "idma", "--op", "decode"], "'idma' is a profile: mxcast emit e4m3 --op decode --profile idma"),
-        (
-            ["prove", "nvfp4", "--op", "decode", "--set", "convention=divisor"],
-            "decoders of nvfp4 that divide by the tensor scale are not proved yet",
-        ),
         (["emit", "nvfp4", "--op", "cast"], "emit --op cast does not take nvfp4 yet"),
         (["verify", "e4m3", "--op", "decode", "--stimuli", "corner"], "stimuli must be one of standard, pairs, random"),
         (["verify", "e4m3", "--op", "decode", "--exhaustive"], "--exhaustive, --tensors and --pad are for encoders"),

@@ -2,6 +2,7 @@
 input, and planted bugs are refuted with a block.
 """
 
+import re
 from itertools import product
 
 import numpy as np
@@ -13,14 +14,16 @@ from mxcast.models.exact.nvfp4_decode import decode_block
 from mxcast.proof import prove
 from mxcast.proof.foreign.check_rtl import check_rtl
 from mxcast.proof.mutation import Fate, mutate
+from mxcast.proof.netlist.design import Design
+from mxcast.proof.operations import provable
 from mxcast.proof.solve.argument import Status
 from mxcast.proof.solve.solver import solve
 from mxcast.proof.specification.encode import bits
 from mxcast.proof.specification.nvfp4_decode import Nvfp4DecodeSpecification
+from mxcast.proof.verilog.text import plain
 from mxcast.spec import FP32, NVFP4_DECODE_RULES, Convention, DecodedNan, Role, nvfp4_decoding
 
 NAME = "decoder"
-PROVED = [convention for convention in Convention if convention is not Convention.DIVISOR]
 SMALL = {"convention": "none", "block_size": 2}
 """A decoder whose proof takes a second."""
 
@@ -53,25 +56,62 @@ def test_the_specification_agrees_with_the_exact_definition(convention, destinat
     assert answer.result == "unsat", claims[answer.values["wrong"]]
 
 
-@pytest.mark.parametrize("destination, nan", list(zip(["fp32", "bf16", "bf16"], DecodedNan)))
-def test_scales_without_a_tensor_are_proved(destination, nan, tmp_path):
-    proof = prove(nvfp4_decoder_config("nvfp4", convention="none", destination=destination, nan=nan), out=tmp_path)
-    assert proof.passed and proof.method == "composed", proof.remark
+@pytest.mark.parametrize(
+    "convention, destination, nan", [("none", "bf16", "payload"), ("divisor", "fp32", "canonical")]
+)
+def test_decoders_are_proved(convention, destination, nan, tmp_path):
+    config = nvfp4_decoder_config(
+        "nvfp4", convention=convention, destination=destination, nan=nan, block_size=2, registered_after="scaled,output"
+    )
+    proof = prove(config, out=tmp_path)
+    assert proof.passed and proof.method == "composed" and proof.handshake is not None, proof.remark
     assert [argument.reader for argument in proof.arguments] == ["read_verilog", "slang"]
 
 
-@pytest.mark.slow  # half a minute to two minutes of the solver for each reader
-@pytest.mark.parametrize("destination", ["fp32", "bf16"])
-@pytest.mark.parametrize("convention", [one for one in PROVED if one is not Convention.NONE])
-def test_every_decoder_is_proved(convention, destination, tmp_path):
-    proof = prove(nvfp4_decoder_config("nvfp4", convention=convention, destination=destination), out=tmp_path)
-    assert proof.passed and proof.method == "composed", proof.remark
+@pytest.mark.slow  # up to two minutes of the solver for each reader
+@pytest.mark.parametrize("destination, nan", list(zip(["fp32", "bf16", "bf16"], DecodedNan)))
+@pytest.mark.parametrize("convention", Convention)
+def test_every_decoder_is_proved(convention, destination, nan, tmp_path):
+    proof = prove(nvfp4_decoder_config("nvfp4", convention=convention, destination=destination, nan=nan), out=tmp_path)
+    assert proof.passed and proof.handshake is None, proof.remark
 
 
-@pytest.mark.parametrize("form", [{"registered_after": "scaled,products"}, {"layout": "compressed_tensors"}], ids=str)
-def test_registers_and_layouts(form, tmp_path):
-    proof = prove(nvfp4_decoder_config("nvfp4", convention="none", **form), out=tmp_path)
-    assert proof.passed and (proof.handshake is not None) == ("registered_after" in form), proof.remark
+def test_a_layout_is_proved(tmp_path):
+    assert prove(nvfp4_decoder_config("nvfp4", convention="none", layout="compressed_tensors"), out=tmp_path).passed
+
+
+IN_DIVISION = {
+    "a step subtracts where it does not fit": ("ratio-3", r"(assign ratio_digit7 = .*) >= ", r"\1 > "),
+    "a step loses a bit": ("ratio-6", r"(assign ratio_left0 = ratio_digit0 \? )(\w+)", r"\1{ \2[23:1], 1'h0 }"),
+    "the remainder does not count": ("factor", r"(assign \w+ = )\| ratio_left0;", r"\1& ratio_left0;"),
+    "a subnormal scale is not normalised": (
+        "scales",
+        r"assign s_significand = .*;",
+        "assign s_significand = { 1'h1, scale[2:0] };",
+    ),
+    "zero times Inf is Inf": ("elements", r"assign is_nan_of_zero = .*;", "assign is_nan_of_zero = is_nan;"),
+}
+"""By bug, the lemma that refutes it, and the change of the emitted text."""
+
+
+@pytest.mark.parametrize("lemma, right, wrong", IN_DIVISION.values(), ids=IN_DIVISION)
+def test_each_lemma_of_the_division_can_fail(lemma, right, wrong, tmp_path):
+    config = nvfp4_decoder_config("nvfp4", convention="divisor", block_size=2)
+    text, count = re.subn(right, wrong, verilog(config, "dut"))
+    assert count
+    design, asked = Design(plain(text), "dut", tmp_path), provable(config)
+    questions = asked.composed(config, design, asked.specification)
+    assert lemma in [one.name for one in questions if solve(one.text, one.names).result != one.expected]
+
+
+def test_a_factor_from_elsewhere_is_not_proved(tmp_path):
+    """The lemmas are about the unit, and say nothing about another factor."""
+    config, file = nvfp4_decoder_config("nvfp4", convention="divisor", block_size=2), tmp_path / "dut.v"
+    text = verilog(config, "dut")
+    assert text.count(".g(g),") == 1
+    file.write_text(text.replace(".g(g),", ".g(g ^ 32'h1),"))
+    proof = prove(config, rtl=file, out=tmp_path)
+    assert not proof.passed
 
 
 def planted(config, when):
@@ -116,9 +156,3 @@ def test_a_foreign_decoder_is_checked(tmp_path):
     assert check_rtl([file], NAME, config, out=tmp_path, blocks=2000).passed
     file.write_text(planted(config, CONDITIONS["for one code only"]))
     assert check_rtl([file], NAME, config, out=tmp_path, blocks=2000).status is Status.FAIL
-
-
-def test_division_is_refused():
-    config = nvfp4_decoder_config("nvfp4", convention="divisor")
-    with pytest.raises(ValueError, match="^decoders of nvfp4 that divide by the tensor scale are not proved yet"):
-        prove(config)
