@@ -72,8 +72,8 @@ MEASURED = {
 """Flows of each variant."""
 ONLY = {"plain": ("ocp", "ocp flush"), "speed": ("ocp flush",), "pipelined": ("ocp flush", "ocp bf16")}
 """Jobs of the variants that do not have all."""
-RELAXED = ("gorodecky_sousa", "ocp flush", "ocp")
-"""Jobs that are also mapped for area on xcu, as small as they get."""
+RELAXED = {"xcu-relaxed": ("gorodecky_sousa", "ocp flush", "ocp"), "ecp5-relaxed": ("ocp flush", "ocp", "nvidia")}
+"""Jobs that are also mapped for area, as small as they get, by flow."""
 PLACED = {
     "pipelined": {"ocp flush": FORMATS, "ocp bf16": ("e5m2", "e4m3", "e2m1")},
     "speed": {"ocp flush": ("e5m2", "e4m3", "e2m1")},
@@ -140,7 +140,7 @@ def lines() -> Iterator[Line]:
     """Everything that is measured, in the order of the tables."""
     for variant in VARIANTS:
         for job in ONLY.get(variant, JOBS):
-            relaxed = ("xcu-relaxed",) if variant == "smallest" and job in RELAXED else ()
+            relaxed = [flow for flow, some in RELAXED.items() if variant == "smallest" and job in some]
             yield from (
                 Line(job, variant, name, target) for name in FORMATS for target in (*MEASURED[variant], *relaxed)
             )

@@ -13,6 +13,9 @@ WIDE, NARROW = ("e5m2", "e4m3"), ("e3m2", "e2m3", "e2m1")
 FLOATS = WIDE + NARROW
 ALL = (*FLOATS, "int8")
 
+AREA_ECP5 = {"flow": "ecp5-relaxed", "measure": "logic_cells"}
+"""LUT4 and two for each CCU2C, mapped for area."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
@@ -120,6 +123,29 @@ LIMITS: tuple[Limit, ...] = (
         formats=ALL,
         bound=1.05,
         own="ocp flush",
+    ),
+    *(
+        Limit(description="price of ceil", job="nvidia", formats=("e4m3",), bound=1.12, own="ocp", **flow)
+        for flow in (AREA_ECP5, {"flow": "ice40"})
+    ),
+    Limit(
+        description="all rules, FP32 subnormals flushed",
+        job="ocp flush",
+        formats=FLOATS,
+        bound=1.0,
+        baseline="paper",
+        **AREA_ECP5,
+    ),
+    Limit(
+        description="all rules, FP32 subnormals flushed",
+        job="ocp flush",
+        formats=("int8",),
+        bound=1.2,
+        baseline="paper",
+        **AREA_ECP5,
+    ),
+    Limit(
+        description="price of exact FP32 subnormals", job="ocp", formats=ALL, bound=1.25, own="ocp flush", **AREA_ECP5
     ),
     Limit(
         description="price of NaN and Inf, against leaving them out",

@@ -31,18 +31,21 @@ def _pair(result: dict | None) -> str | None:
 
 def _flows(by_flow: dict[str, dict]) -> Row:
     """The columns of one converter, from its results by flow."""
-    xcu, relaxed, ecp5 = (by_flow.get(flow, {}) for flow in ("xcu", "xcu-relaxed", "ecp5"))
+    xcu, ecp5 = (by_flow.get(flow, {}) for flow in ("xcu", "ecp5"))
+    xcu_relaxed, ecp5_relaxed = (by_flow.get(f"{flow}-relaxed", {}) for flow in ("xcu", "ecp5"))
     return {
         "xcu": _pair(xcu),
         "LCs": xcu.get("logic_cells"),
         "levels": xcu.get("levels"),
         "FFs": xcu.get("ffs"),
         "ps": xcu.get("delay_ps"),
-        "xcu relaxed": _pair(relaxed),
-        "relaxed LCs": relaxed.get("logic_cells"),
+        "xcu relaxed": _pair(xcu_relaxed),
+        "relaxed LCs": xcu_relaxed.get("logic_cells"),
         "ecp5": _pair(ecp5),
         "ecp5 LCs": ecp5.get("logic_cells"),
         "ecp5 ps": ecp5.get("delay_ps"),
+        "ecp5 relaxed": _pair(ecp5_relaxed),
+        "ecp5 relaxed LCs": ecp5_relaxed.get("logic_cells"),
         "ice40": _pair(by_flow.get("ice40")),
         "lut6": _pair(by_flow.get("lut6")),
     }
