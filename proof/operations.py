@@ -9,8 +9,8 @@ from ..spec import Decode, Encode
 from .questions.elementwise import ProvableCast, ProvableDecode
 from .questions.encode import ProvableEncode
 from .questions.lanes import DecodeInBeats, EncodeInBeats
-from .questions.nvfp4 import ProvableNvfp4
-from .questions.nvfp4_decoder import ProvableNvfp4Decode
+from .questions.nvfp4.decoder import ProvableNvfp4Decode
+from .questions.nvfp4.encoder import ProvableNvfp4
 from .questions.provable import AnyProvable
 
 OPERATIONS: dict[str, AnyProvable] = {

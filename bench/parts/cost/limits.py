@@ -145,7 +145,12 @@ LIMITS: tuple[Limit, ...] = (
         **AREA_ECP5,
     ),
     Limit(
-        description="price of exact FP32 subnormals", job="ocp", formats=ALL, bound=1.25, own="ocp flush", **AREA_ECP5
+        description="price of exact FP32 subnormals, ECP5",
+        job="ocp",
+        formats=ALL,
+        bound=1.25,
+        own="ocp flush",
+        **AREA_ECP5,
     ),
     Limit(
         description="price of NaN and Inf, against leaving them out",

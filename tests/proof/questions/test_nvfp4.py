@@ -19,8 +19,8 @@ from mxcast.proof.netlist.nvfp4_structure import nvfp4_wiring
 from mxcast.proof.netlist.pipeline import bypassed, combinational
 from mxcast.proof.netlist.structure import StructureError
 from mxcast.proof.operations import provable
-from mxcast.proof.questions.nvfp4 import ProvableNvfp4
-from mxcast.proof.questions.nvfp4_element import of_products
+from mxcast.proof.questions.nvfp4.element import of_products
+from mxcast.proof.questions.nvfp4.encoder import ProvableNvfp4
 from mxcast.proof.solve.argument import Status
 from mxcast.proof.solve.solver import solve
 from mxcast.proof.specification.encode import bits

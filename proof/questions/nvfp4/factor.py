@@ -7,15 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from ...spec import E4M3, FP32
-from ..specification.encode import bits, extended
-from ..specification.nvfp4 import EXPONENT, LOWEST_COMPANION, SIGNIFICAND, Nvfp4Specification, signed, times, widened
-from ..specification.nvfp4_quotient import LOWEST_FACTOR, QuotientSpecification
+from ....spec import E4M3, FP32
+from ...specification.encode import bits, extended
+from ...specification.nvfp4 import EXPONENT, LOWEST_COMPANION, SIGNIFICAND, Nvfp4Specification, signed, times, widened
+from ...specification.nvfp4_quotient import LOWEST_FACTOR, QuotientSpecification
+from ..question import Question, constant, declared
 from .arithmetic import product_range, quotient_range
 from .division import REMAINDER, digits, division, remainders, within
 from .lemma import HALF, PartWith, can_happen, is_normalised, lemma, multiplied, multiplying
-from .nvfp4_threshold import WHOLE
-from .question import Question, constant, declared
+from .threshold import WHOLE
 
 SAYS = "every scale has its factor, under every constant of a tensor"
 ERROR = SIGNIFICAND + 1

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from ...spec import E2M1
-from ..netlist.design import Part
-from ..specification.encode import bits, extended
-from ..specification.nvfp4 import BOUNDARIES, EXPONENT, MARKS, SIGNIFICAND, Nvfp4Specification, signed, total, widened
-from ..specification.nvfp4_row import is_row
+from ....spec import E2M1
+from ...netlist.design import Part
+from ...specification.encode import bits, extended
+from ...specification.nvfp4 import BOUNDARIES, EXPONENT, MARKS, SIGNIFICAND, Nvfp4Specification, signed, total, widened
+from ...specification.nvfp4_row import is_row
+from ..question import Question, constant, declared, vector
 from .arithmetic import product_range
 from .lemma import HALF, PartWith, can_happen, is_normalised, lemma, multiplied, multiplying
-from .nvfp4_threshold import WHOLE, WIDTH, is_companion, is_correction
-from .question import Question, constant, declared, vector
+from .threshold import WHOLE, WIDTH, is_companion, is_correction
 
 ROW = ("start", "cells", "thresholds")
 """Wires that carry the thresholds of a block to its lanes."""

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from ...hdl import HardwareConfig
-from ...spec import E4M3, FP32, Convention, Nvfp4Decode
-from ..netlist.design import Cut, Design, Part
-from ..netlist.lanes import check_lanes
-from ..netlist.structure import StructureError
-from ..specification.encode import DOUBLE_BIAS, bits, extended
-from ..specification.nvfp4 import SIGNIFICAND, signed, widened
-from ..specification.nvfp4_decode import Nvfp4DecodeSpecification
-from .elementwise import ElementSpecification, Elementwise, elements
+from ....hdl import HardwareConfig
+from ....spec import E4M3, FP32, Convention, Nvfp4Decode
+from ...netlist.design import Cut, Design, Part
+from ...netlist.lanes import check_lanes
+from ...netlist.structure import StructureError
+from ...specification.encode import DOUBLE_BIAS, bits, extended
+from ...specification.nvfp4 import SIGNIFICAND, signed, widened
+from ...specification.nvfp4_decode import Nvfp4DecodeSpecification
+from ..elementwise import ElementSpecification, Elementwise, elements
+from ..question import Question, constant, declared, vector
 from .lemma import is_normalised, lemma, steps
-from .question import Question, constant, declared, vector
 
 UNIT = "scaled_factor"
 """The cell that combines both scales; its outputs have the names of wires."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from ...spec import E4M3, FP32
-from ..netlist.design import Part
-from ..specification.encode import bits, extended
-from ..specification.nvfp4 import SIGNIFICAND, Nvfp4Specification, cast_to, signed, times, widened
-from ..specification.nvfp4_quotient import DIGITS, INFINITY, POWER, ZERO, QuotientSpecification
+from ....spec import E4M3, FP32
+from ...netlist.design import Part
+from ...specification.encode import bits, extended
+from ...specification.nvfp4 import SIGNIFICAND, Nvfp4Specification, cast_to, signed, times, widened
+from ...specification.nvfp4_quotient import DIGITS, INFINITY, POWER, ZERO, QuotientSpecification
+from ..question import Question, constant, declared, vector
 from .arithmetic import product_range, quotients
 from .lemma import PartWith, can_happen, is_normalised, lemma, multiplied, multiplying, steps
-from .question import Question, constant, declared, vector
 
 SAYS = "every largest magnitude has its scale, under every constant of a tensor"
 STEPS = DIGITS - 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from ...spec import E2M1, E4M3
-from ..specification.encode import DOUBLE, DOUBLE_BIAS, bits, extended, rational
-from ..specification.nvfp4 import (
+from ....spec import E2M1, E4M3
+from ...specification.encode import DOUBLE, DOUBLE_BIAS, bits, extended, rational
+from ...specification.nvfp4 import (
     BOUNDARIES,
     HALF_PLACE,
     MARKS,
@@ -19,10 +19,10 @@ from ..specification.nvfp4 import (
     times,
     total,
 )
-from ..specification.nvfp4_quotient import above
-from ..specification.nvfp4_random import definitions, is_place, places
+from ...specification.nvfp4_quotient import above
+from ...specification.nvfp4_random import definitions, is_place, places
+from ..question import Question, declared
 from .lemma import HALF, lemma
-from .question import Question, declared
 
 WORD = 64
 """Bits of the words of the laws: products of significands have at most 52."""

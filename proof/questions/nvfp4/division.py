@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..netlist.design import Part
-from ..specification.encode import bits
-from ..specification.nvfp4 import SIGNIFICAND, widened
+from ...netlist.design import Part
+from ...specification.encode import bits
+from ...specification.nvfp4 import SIGNIFICAND, widened
+from ..question import Question
 from .lemma import HALF, PartWith, steps
-from .question import Question
 
 REMAINDER = SIGNIFICAND + 2
 """Bits of a remainder."""

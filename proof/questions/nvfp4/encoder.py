@@ -12,23 +12,23 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from ...hdl import HardwareConfig, Nvfp4Config, Nvfp4Form
-from ...sim.transactions import Transactions
-from ...spec import FP32, FourOverSix, Nvfp4Encode, Order, Role
-from ..netlist.design import Cut, Design, Part
-from ..netlist.nvfp4_structure import nvfp4_wiring
-from ..netlist.structure import StructureError
-from ..specification.encode import bits
-from ..specification.nvfp4 import Nvfp4Specification
-from ..specification.nvfp4_quotient import QuotientSpecification
+from ....hdl import HardwareConfig, Nvfp4Config, Nvfp4Form
+from ....sim.transactions import Transactions
+from ....spec import FP32, FourOverSix, Nvfp4Encode, Order, Role
+from ...netlist.design import Cut, Design, Part
+from ...netlist.nvfp4_structure import nvfp4_wiring
+from ...netlist.structure import StructureError
+from ...specification.encode import bits
+from ...specification.nvfp4 import Nvfp4Specification
+from ...specification.nvfp4_quotient import QuotientSpecification
+from ..provable import Provable
+from ..question import Question, constant
 from .arithmetic import elements, laws, random_rounding
+from .element import of_products, of_table, of_thresholds
+from .factor import companion, quotient, reciprocal
 from .lemma import PartWith, lemma
-from .nvfp4_element import of_products, of_table, of_thresholds
-from .nvfp4_factor import companion, quotient, reciprocal
-from .nvfp4_scale import product_scale, quotient_scale
-from .nvfp4_threshold import thresholds
-from .provable import Provable
-from .question import Question, constant
+from .scale import product_scale, quotient_scale
+from .threshold import thresholds
 
 ONE = FP32.bias << FP32.man_bits
 """The constant of a tensor that a design lacks."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from ..netlist.design import Part
-from ..specification.nvfp4 import SIGNIFICAND, times
-from .question import Question, constant, question
+from ...netlist.design import Part
+from ...specification.nvfp4 import SIGNIFICAND, times
+from ..question import Question, constant, question
 
 HALF = 1 << SIGNIFICAND - 1
 """The smallest significand."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..specification.encode import bits, extended
-from ..specification.nvfp4 import HALF_PLACE, MARKS, SIGNIFICAND, signed, widened
+from ...specification.encode import bits, extended
+from ...specification.nvfp4 import HALF_PLACE, MARKS, SIGNIFICAND, signed, widened
+from ..question import Question, constant
 from .division import within
 from .lemma import HALF, PartWith, lemma, steps
-from .question import Question, constant
 
 STEPS = 4
 """Digits of c."""

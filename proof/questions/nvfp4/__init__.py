@@ -1,0 +1,1 @@
+"""Questions about converters to and from NVFP4: lemmas about their modules."""
