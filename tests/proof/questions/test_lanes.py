@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import ConverterConfig, ConverterFields, converter_config, default_name, emitted
+from mxcast.hdl import ConverterConfig, ConverterFields, HardwareConfig, converter_config, default_name, emitted
 from mxcast.proof import Proof, prove
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.questions.lanes import order_of
@@ -16,6 +16,7 @@ from mxcast.proof.specification.beats.axis import around, axis_questions
 from mxcast.proof.specification.beats.order import WRONG
 
 from ...configurations import ELEMENTS
+from ...hdl.planted import edited
 
 SMALL = converter_config("e4m3", lanes=2, block_size=8)
 SKID = converter_config("e4m3", lanes=2, block_size=8, interface="skid")
@@ -67,25 +68,25 @@ def verilog(tmp_path_factory: pytest.TempPathFactory) -> str:
     return emitted(SMALL, tmp_path_factory.mktemp("lanes"), default_name(SMALL)).read_text()
 
 
-def proof_of(verilog: str, edits: list[tuple[str, str]], folder: Path) -> Proof:
-    for old, new in edits:
-        assert verilog.count(old) == 1, old
-        verilog = verilog.replace(old, new)
-    file = folder / f"{default_name(SMALL)}.v"
-    file.write_text(verilog)
-    return prove(SMALL, rtl=file, out=folder)
+def proof_of(config: HardwareConfig, verilog: str, edits: list[tuple[str, str]], folder: Path) -> Proof:
+    """The proof of an edited file. A fault in the order of beats has a trace, which ends with the wrong edge."""
+    file = folder / f"{default_name(config)}.v"
+    file.write_text(edited(verilog, edits))
+    proof = prove(config, rtl=file, out=folder)
+    assert proof.status == "FAIL", proof.remark
+    if proof.trace is not None:
+        assert proof.trace.words[0].startswith("edge 0: reset")
+        assert proof.trace.words[-1].startswith(f"wrong at edge {len(proof.trace.words) - 2}: ")
+    return proof
 
 
 @pytest.mark.parametrize(("edits", "wrong"), ORDER.values(), ids=ORDER)
 def test_a_fault_in_the_order_has_a_trace(
     edits: list[tuple[str, str]], wrong: int | None, verilog: str, tmp_path: Path
 ) -> None:
-    proof = proof_of(verilog, edits, tmp_path)
-    assert proof.status == "FAIL", proof.remark
+    proof = proof_of(SMALL, verilog, edits, tmp_path)
     assert proof.trace is not None
-    assert proof.trace.words[0].startswith("edge 0: reset")
     assert any("of block 0 enters, x = 0x" in sentence for sentence in proof.trace.words)
-    assert proof.trace.words[-1].startswith(f"wrong at edge {len(proof.trace.words) - 2}: ")
     if wrong is not None:
         assert WRONG[wrong] in proof.trace.words[-1]
     waves = proof.trace.file.read_text()
@@ -111,10 +112,7 @@ SKID_ORDER = {
 def trace_in(config: ConverterConfig, edits: list[tuple[str, str]], folder: Path) -> Trace:
     """The trace of the first question about the order of beats that the edited file does not pass."""
     verilog, name = emitted(config, folder / "right", default_name(config)).read_text(), default_name(config)
-    for old, new in edits:
-        assert verilog.count(old) == 1, old
-        verilog = verilog.replace(old, new)
-    design = Design(verilog, name, folder)
+    design = Design(edited(verilog, edits), name, folder)
     order = order_of(config, design)
     for asked in [*order.questions(), *(axis_questions(*around(order.beats)) if config.has_axis else ())]:
         if solve(asked.text, asked.names, solver="bitwuzla", timeout=100).result != asked.expected:
@@ -203,8 +201,7 @@ BITS = {
 
 @pytest.mark.parametrize("edits", BITS.values(), ids=BITS)
 def test_a_fault_in_the_bits_has_a_block(edits: list[tuple[str, str]], verilog: str, tmp_path: Path) -> None:
-    proof = proof_of(verilog, edits, tmp_path)
-    assert proof.status == "FAIL", proof.remark
+    proof = proof_of(SMALL, verilog, edits, tmp_path)
     assert proof.trace is None
     assert proof.counterexample is not None
     assert "expected" in proof.counterexample.report or "from this block on" in proof.counterexample.report

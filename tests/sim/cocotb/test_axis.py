@@ -1,7 +1,6 @@
 """Hardware with AXI4-Stream under the bus models of cocotbext-axi: packets of any length, stalls, resets."""
 
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from mxcast.sim.cocotb.regression import PROCESS, environment_for
 from mxcast.sim.run.verilator.runtime import cocotb_library, take_library
 
 from ...configurations import ELEMENTS
+from ...hdl.planted import planted
 from .test_regression import needs_icarus
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -110,9 +110,7 @@ BUGS = {
 @needs_icarus  # which compiles sooner
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug, tmp_path):
-    pattern, replacement = BUGS[bug]
-    text, count = re.subn(pattern, replacement, verilog(E4M3, NAME))
-    assert count, f"{pattern} does not occur"
+    text = planted(verilog(E4M3, NAME), *BUGS[bug])
     assert drive(E4M3, text, tmp_path, "icarus", 30, 2) != ALL
 
 
@@ -182,9 +180,7 @@ OF_CODES = {
 @needs_icarus
 @pytest.mark.parametrize("bug", OF_CODES)
 def test_planted_bugs_of_decoders_are_found(bug, tmp_path):
-    pattern, replacement = OF_CODES[bug]
-    text, count = re.subn(pattern, replacement, verilog(DECODER, NAME))
-    assert count, f"{pattern} does not occur"
+    text = planted(verilog(DECODER, NAME), *OF_CODES[bug])
     assert drive(DECODER, text, tmp_path, "icarus", 30, 2) != ALL
 
 
@@ -208,9 +204,7 @@ OF_WORDS = {
 @needs_icarus
 @pytest.mark.parametrize("bug", OF_WORDS)
 def test_planted_bugs_of_casts_are_found(bug, tmp_path):
-    pattern, replacement = OF_WORDS[bug]
-    text, count = re.subn(pattern, replacement, verilog(CASTS["e4m3"], NAME))
-    assert count, f"{pattern} does not occur"
+    text = planted(verilog(CASTS["e4m3"], NAME), *OF_WORDS[bug])
     assert drive(CASTS["e4m3"], text, tmp_path, "icarus", 30, 2) != ALL
 
 
@@ -229,7 +223,5 @@ OF_BLOCKS = {
 @needs_icarus
 @pytest.mark.parametrize("bug", OF_BLOCKS)
 def test_planted_bugs_of_packed_blocks_are_found(bug, tmp_path):
-    pattern, replacement = OF_BLOCKS[bug]
-    text, count = re.subn(pattern, replacement, verilog(PACKED["lanes"], NAME))
-    assert count, f"{pattern} does not occur"
+    text = planted(verilog(PACKED["lanes"], NAME), *OF_BLOCKS[bug])
     assert drive(PACKED["lanes"], text, tmp_path, "icarus", 30, 2) != ALL

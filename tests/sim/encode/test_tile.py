@@ -17,6 +17,7 @@ from mxcast.sim.operations import golden, of
 from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.spec import ELEMENTS, Role, tile_encoding
 
+from ...hdl.planted import planted
 from ..cocotb.test_regression import needs_icarus
 
 NAME = "square"
@@ -132,18 +133,11 @@ BUGS = {
 }
 
 
-def planted(bug: str, text: str) -> tuple[str, str]:
-    """The text with a bug, and the words by which it is found."""
-    pattern, replacement, sentence = BUGS[bug]
-    text, count = re.subn(pattern, replacement, text)
-    assert count, f"{pattern} does not occur"
-    return text, sentence
-
-
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug, sound):
     config, text = sound
-    text, sentence = planted(bug, text)
+    *edit, sentence = BUGS[bug]
+    text = planted(text, *edit)
     result = verify(config, blocks=2000, stimuli="random", design=driver_of(text, NAME, config, lint=False))
     assert not result.passed and re.search(sentence, result.report), result.report
 
@@ -164,6 +158,6 @@ def test_the_bench_streams_rows(simulator, tmp_path, record_property):
 def test_the_bench_finds_planted_bugs(bug, sound, tmp_path):
     config, text = sound
     file = tmp_path / "planted.v"
-    file.write_text(planted(bug, text)[0])
+    file.write_text(planted(text, *BUGS[bug][:2]))
     result = regress(config, simulator="icarus", out=tmp_path, name=NAME, verilog=file, random_blocks=100)
     assert not result.passed and {"full_rate", "interleaved"} & result.failures.keys(), result.report

@@ -10,6 +10,7 @@ from mxcast.sim import verify
 from mxcast.sim.run.verilator.verilated import driver_of
 
 from ...configurations import ELEMENTS
+from ...hdl.planted import planted
 from ..cocotb.test_regression import needs_icarus
 
 NAME = "narrow"
@@ -92,18 +93,11 @@ BUGS = {
 }
 
 
-def planted(bug: str, text: str) -> tuple[str, str]:
-    """The text with a bug, and the words by which it is found."""
-    pattern, replacement, sentence = BUGS[bug]
-    text, count = re.subn(pattern, replacement, text)
-    assert count, f"{pattern} does not occur"
-    return text, sentence
-
-
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug, sound):
     config, text = sound
-    text, sentence = planted(bug, text)
+    *edit, sentence = BUGS[bug]
+    text = planted(text, *edit)
     result = verify(config, blocks=2000, design=driver_of(text, NAME, config, lint=False))
     assert not result.passed and re.search(sentence, result.report), result.report
 
@@ -127,8 +121,7 @@ def test_planted_bugs_of_two_blocks_are_found(bug):
     config = converter_config("e2m1", block_size=8, lanes=2, interface="skid")
     text = verilog(config, NAME)
     for pattern, replacement in ELASTIC_BUGS[bug]:
-        text, count = re.subn(pattern, replacement, text)
-        assert count, f"{pattern} does not occur"
+        text = planted(text, pattern, replacement)
     result = verify(config, blocks=2000, design=driver_of(text, NAME, config, lint=False))
     assert not result.passed and result.report
 
@@ -147,6 +140,6 @@ def test_the_bench_streams_beats(simulator, tmp_path, record_property):
 def test_the_bench_finds_planted_bugs(bug, sound, tmp_path):
     config, text = sound
     file = tmp_path / "planted.v"
-    file.write_text(planted(bug, text)[0])
+    file.write_text(planted(text, *BUGS[bug][:2]))
     result = regress(config, simulator="icarus", out=tmp_path, name=NAME, verilog=file, random_blocks=100)
     assert not result.passed and {"full_rate", "interleaved"} & result.failures.keys(), result.report

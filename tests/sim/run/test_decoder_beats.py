@@ -10,6 +10,7 @@ from mxcast.sim import verify
 from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.spec import ELEMENTS
 
+from ...hdl.planted import planted
 from ..cocotb.test_regression import needs_icarus
 
 NAME = "narrow"
@@ -68,8 +69,7 @@ BUGS = {
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug):
     pattern, replacement, sentence = BUGS[bug]
-    text, count = re.subn(pattern, replacement, verilog(CONFIG, NAME))
-    assert count, f"{pattern} does not occur"
+    text = planted(verilog(CONFIG, NAME), pattern, replacement)
     result = verify(CONFIG, blocks=1000, design=driver_of(text, NAME, CONFIG, lint=False))
     assert not result.passed and re.search(sentence, result.report), result.report
 
@@ -84,8 +84,7 @@ def test_planted_bugs_are_found(bug):
 )
 def test_planted_bugs_of_a_held_beat_are_found(pattern, replacement):
     config = decoder_config("e2m1", block_size=8, lanes=2, interface="skid")
-    text, count = re.subn(pattern, replacement, verilog(config, NAME))
-    assert count, f"{pattern} does not occur"
+    text = planted(verilog(config, NAME), pattern, replacement)
     result = verify(config, blocks=1000, design=driver_of(text, NAME, config, lint=False))
     assert not result.passed and result.report
 

@@ -1,13 +1,13 @@
 """Decoders with AXI4-Stream and packed blocks, or whole blocks in a beat, against the golden model."""
 
-import re
-
 import pytest
 
 from mxcast.hdl import decoder_config, describe, verilog
 from mxcast.proof import prove
 from mxcast.sim import verify
 from mxcast.sim.run.verilator.verilated import driver_of
+
+from ...hdl.planted import planted
 
 NAME = "narrow"
 CONFIGS = [
@@ -83,8 +83,6 @@ BUGS = {
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug):
     config = decoder_config("e4m3", block_size=4, interface="axis", scale_place="before")
-    pattern, replacement = BUGS[bug]
-    text, count = re.subn(pattern, replacement, verilog(config, NAME))
-    assert count, f"{pattern} does not occur"
+    text = planted(verilog(config, NAME), *BUGS[bug])
     result = verify(config, blocks=1000, design=driver_of(text, NAME, config, lint=False))
     assert not result.passed and result.report
