@@ -18,6 +18,7 @@ from ..models.fast.cast import cast_patterns
 from ..spec import Cast, CastFields, FloatFormat, Number, casting, profile_of
 from .explanation import (
     Record,
+    StepByStep,
     as_float,
     class_of,
     code_fields,
@@ -64,20 +65,11 @@ class CastStep(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CastExplanation:
+class CastExplanation(StepByStep):
     """Numbers with every step of their casts."""
 
     numerics: Cast
-    profile: str | None
     numbers: tuple[CastStep, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        """For JSON."""
-        return {
-            "profile": self.profile,
-            "numerics": self.numerics.to_dict(),
-            "numbers": [step.to_dict() for step in self.numbers],
-        }
 
 
 def explain_cast(

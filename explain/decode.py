@@ -32,6 +32,7 @@ from ..spec import (
 )
 from .explanation import (
     Record,
+    StepByStep,
     as_float,
     class_of,
     code_fields,
@@ -77,11 +78,10 @@ class DecodedStep(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecodeExplanation:
+class DecodeExplanation(StepByStep):
     """One block of codes with every step of its decoding."""
 
     numerics: Decode
-    profile: str | None
     byte: int
     meaning: str
     """The factor of the scale byte in words."""
@@ -91,12 +91,8 @@ class DecodeExplanation:
 
     def to_dict(self) -> dict[str, object]:
         """For JSON."""
-        return {
-            "profile": self.profile,
-            "numerics": self.numerics.to_dict(),
-            "scale": finite_fields({"byte": self.byte, "meaning": self.meaning, "factor": self.factor}),
-            "elements": [step.to_dict() for step in self.elements],
-        }
+        found = super().to_dict()
+        return found | {"scale": finite_fields({name: found.pop(name) for name in ("byte", "meaning", "factor")})}
 
 
 def explain_decoder(

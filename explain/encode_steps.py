@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 
 from ..spec import E8M0, Encode
-from .explanation import Record, finite_fields
+from .explanation import Record, StepByStep, finite_fields
 
 
 @dataclass(frozen=True, kw_only=True)
-class Largest:
+class Largest(Record):
     """The largest magnitude of a block: its lane, its pattern as an FP32 number, and its value."""
 
     lane: int
@@ -92,11 +92,10 @@ class ElementStep(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explanation:
+class Explanation(StepByStep):
     """One block with every step of its conversion."""
 
     numerics: Encode
-    profile: str | None
     given: int
     """Number of given elements; zeros complete the block."""
     classes: dict[str, int]
@@ -122,15 +121,4 @@ class Explanation:
 
     def to_dict(self) -> dict[str, object]:
         """For JSON. ``values`` contains the block for `mxcast explain --values`."""
-        return {
-            "profile": self.profile,
-            "numerics": self.numerics.to_dict(),
-            "values": ",".join(self.patterns),
-            "given": self.given,
-            "classes": self.classes,
-            "remarks": list(self.remarks),
-            "largest": self.largest and self.largest.to_dict(),
-            "scale": self.scale.to_dict(),
-            "scale_rules": [step.to_dict() for step in self.scale_rules],
-            "elements": [step.to_dict() for step in self.elements],
-        }
+        return {"values": ",".join(self.patterns), **super().to_dict(), "scale": self.scale.to_dict()}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from ..spec import FloatFormat, Number, NumberFormat, Operation
@@ -21,6 +22,26 @@ class Record:
     def to_dict(self) -> dict[str, object]:
         """For JSON."""
         return finite_fields(vars(self))
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepByStep:
+    """An operation step by step. Subclasses have the steps as fields."""
+
+    numerics: Operation
+    profile: str | None
+
+    def to_dict(self) -> dict[str, object]:
+        """For JSON."""
+        own = {name: _plain(value) for name, value in vars(self).items() if name not in ("numerics", "profile")}
+        return {"profile": self.profile, "numerics": self.numerics.to_dict(), **own}
+
+
+def _plain(value: object) -> object:
+    """A field for JSON: records become dictionaries, and tuples lists."""
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value.to_dict() if isinstance(value, Record) else value
 
 
 def finite_fields(fields: dict[str, object]) -> dict[str, object]:

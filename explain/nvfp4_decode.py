@@ -27,7 +27,7 @@ from ..spec import (
     nvfp4_decoding,
     profile_of,
 )
-from .explanation import Record, as_float, class_of, code_fields, require_codes, require_same
+from .explanation import Record, StepByStep, as_float, class_of, code_fields, require_codes, require_same
 
 ONE = FP32.bias << FP32.man_bits
 """The pattern of 1."""
@@ -65,27 +65,15 @@ class Nvfp4DecodedStep(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nvfp4DecodeExplanation:
+class Nvfp4DecodeExplanation(StepByStep):
     """One block of codes with every step of its decoding."""
 
     numerics: Nvfp4Decode
-    profile: str | None
     scale: int
     tensor_scale: int | None
     """The pattern of the tensor scale; None if the convention has no tensor scale."""
     factor: tuple[FactorStep, ...]
     elements: tuple[Nvfp4DecodedStep, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        """For JSON."""
-        return {
-            "profile": self.profile,
-            "numerics": self.numerics.to_dict(),
-            "scale": self.scale,
-            "tensor_scale": self.tensor_scale,
-            "factor": [step.to_dict() for step in self.factor],
-            "elements": [step.to_dict() for step in self.elements],
-        }
 
 
 def explain_nvfp4_decoder(

@@ -47,6 +47,7 @@ from ..spec import (
 from .explanation import (
     CLASSES,
     Record,
+    StepByStep,
     as_float,
     class_of,
     code_fields,
@@ -111,11 +112,10 @@ class Nvfp4Element(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nvfp4Explanation:
+class Nvfp4Explanation(StepByStep):
     """One block with every step of its conversion."""
 
     numerics: Nvfp4Encode
-    profile: str | None
     given: int
     """Number of given elements; zeros complete the block."""
     classes: dict[str, int]
@@ -136,18 +136,7 @@ class Nvfp4Explanation:
 
     def to_dict(self) -> dict[str, object]:
         """For JSON. ``values`` contains the block for `mxcast explain --values`."""
-        return {
-            "profile": self.profile,
-            "numerics": self.numerics.to_dict(),
-            "values": ",".join(self.patterns),
-            "given": self.given,
-            "classes": self.classes,
-            "tensor": [step.to_dict() for step in self.tensor],
-            "block": [step.to_dict() for step in self.block],
-            "scale": self.scale,
-            "candidates": [step.to_dict() for step in self.candidates],
-            "elements": [step.to_dict() for step in self.elements],
-        }
+        return {"values": ",".join(self.patterns), **super().to_dict()}
 
 
 Letters = Mapping[str, Value]

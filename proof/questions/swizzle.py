@@ -9,7 +9,6 @@ bits are the b, plus a number below T.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from ...hdl.emission.modules import convert
@@ -134,7 +133,7 @@ def _place(part: Part) -> Question:
     )
 
 
-def prove_swizzle(folder: Path, *, timeout: float = 300, say: Callable[[str], None] = lambda text: None) -> list[Step]:
+def prove_swizzle(folder: Path) -> list[Step]:
     """Prove that `SwizzleOffset` is the formula and `SwizzlePlace` its inverse; files stay in ``folder``.
 
     Returns a step for each question, up to the first that fails. Raises `ToolMissing` without Yosys or the solver.
@@ -145,4 +144,4 @@ def prove_swizzle(folder: Path, *, timeout: float = 300, say: Callable[[str], No
         (parts[name],) = design.parts(Cut(design.top))
     steps = [_step(parts["place"], step) for step in reversed(range(TILES_DOWN))]
     questions = [_offset(parts["offset"]), *steps, _place(parts["place"])]
-    return answered(questions, folder, solver="bitwuzla", timeout=timeout, say=say)
+    return answered(questions, folder, solver="bitwuzla", timeout=300, say=lambda text: None)

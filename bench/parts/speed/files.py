@@ -26,7 +26,7 @@ SHAPES = {"gate_up_proj": (32, 5760, 2880), "down_proj": (32, 2880, 2880)}
 """Experts of a layer of gpt-oss-20b."""
 
 
-def files(rounds: int, tensors: int, format: str = "e4m3") -> dict:
+def files(rounds: int, tensors: int) -> dict:
     """A file of so many tensors of 0.9 MB: best times in seconds, the ratio, and the largest memory of a conversion;
     ``start`` is the time of a verb that does nothing.
     """
@@ -37,7 +37,7 @@ def files(rounds: int, tensors: int, format: str = "e4m3") -> dict:
         writer.join()
         commands = {
             "cp": ["cp", source, Path(folder, "copy.safetensors")],
-            "mxcast": [*_quantize(source, Path(folder, "out.safetensors")), "-f", format],
+            "mxcast": [*_quantize(source, Path(folder, "out.safetensors")), "-f", "e4m3"],
             "start": [sys.executable, "-c", START],
             "numpy": [sys.executable, "-c", "import numpy"],
         }
@@ -45,7 +45,7 @@ def files(rounds: int, tensors: int, format: str = "e4m3") -> dict:
         best = {name: min(turn[name][0] for turn in turns) for name in commands}
         return {
             "MB": round(source.stat().st_size / 1e6),
-            "format": format,
+            "format": "e4m3",
             **{name: round(seconds, 3) for name, seconds in best.items()},
             "ratio": round(best["mxcast"] / best["cp"], 1),
             "MiB of memory": max(turn["mxcast"][1] for turn in turns),
@@ -61,18 +61,14 @@ def _quantize(source: Path, made: Path) -> list[object]:
     return [sys.executable, "-m", "mxcast.cli", "quantize", source, made]
 
 
-def checkpoint(
-    rounds: int, gigabytes: float, jobs: int = 2, layout: str = "gpt_oss", place: Path | None = None
-) -> dict:
-    """A model in BF16 of about this size, a layer a shard; ``place`` is where its files go, two and a half times as
-    large.
-    """
-    with tempfile.TemporaryDirectory(dir=place) as folder:
+def checkpoint(rounds: int, gigabytes: float) -> dict:
+    """A model in BF16 of about this size, a layer a shard. Its files need two and a half times as much."""
+    with tempfile.TemporaryDirectory() as folder:
         model, made = Path(folder, "model"), Path(folder, "made")
         size = _write_model(model, gigabytes)
         commands = {
             "cp": ["cp", "-r", model, made],
-            "mxcast": [*_quantize(model, made), "-f", "e2m1", "--layout", layout, "-j", jobs],
+            "mxcast": [*_quantize(model, made), "-f", "e2m1", "--layout", "gpt_oss", "-j", 2],
         }
         turns: dict[str, list[tuple[float, int]]] = {name: [] for name in commands}
         for _ in range(rounds):
@@ -82,8 +78,8 @@ def checkpoint(
     seconds = {name: float(np.median([taken for taken, _ in each])) for name, each in turns.items()}
     return {
         "GB": round(size / 1e9, 1),
-        "layout": layout,
-        "jobs": jobs,
+        "layout": "gpt_oss",
+        "jobs": 2,
         "rounds": rounds,
         **{name: round(taken, 1) for name, taken in seconds.items()},
         "ratio": round(seconds["mxcast"] / seconds["cp"], 1),
