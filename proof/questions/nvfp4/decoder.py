@@ -196,7 +196,7 @@ def _factor(design: Design, unit: str) -> Question:
         constant("Q", PLACES, quotient),
         constant("rest", 1, some),
         constant("F", FP32.bits - 1, part.wire("factor", "s")),
-        f"(assert (bvuge Q {bits(1 << SIGNIFICAND, PLACES)}))\n",
+        f"(assert (or (fp.isZero (scale_magnitude b)) (fp.isZero {g32}) (bvuge Q {bits(1 << SIGNIFICAND, PLACES)})))\n",
         holds=f"(and (bvule F {infinite}) (or {is_nan} {right}))",
         is_inner=True,
     )

@@ -84,6 +84,11 @@ IN_DIVISION = {
     "a step subtracts where it does not fit": ("ratio-3", r"(assign ratio_digit7 = .*) >= ", r"\1 > "),
     "a step loses a bit": ("ratio-6", r"(assign ratio_left0 = ratio_digit0 \? )(\w+)", r"\1{ \2[23:1], 1'h0 }"),
     "the remainder does not count": ("factor", r"(assign \w+ = )\| ratio_left0;", r"\1& ratio_left0;"),
+    "a scale of zero gives another number": (
+        "factor",
+        r"(assign factor =)",
+        r"\1 ~ratio_digit25 & ~ratio_digit24 & s_significand == 4'h0 ? 31'h00000001 :",
+    ),
     "a subnormal scale is not normalised": (
         "scales",
         r"assign s_significand = .*;",
