@@ -99,11 +99,11 @@ def test_what_tells(tmp_path):
     assert readings(tmp_path) == {NAMES[0]: ["modelopt:nvfp4"]}
     folder = tmp_path / "torchao"
     folder.mkdir()
-    for n, file in enumerate(("torchao-mxfp8.safetensors", "torchao_swizzled-nvfp4.safetensors")):
+    for n, file in enumerate(("torchao/mxfp8.safetensors", "torchao_swizzled/nvfp4.safetensors")):
         data = (
             (DATA / file).read_bytes().replace(b"up.weight", b"up.weigh%d" % n).replace(b"_weight_", b"_weigh%d_" % n)
         )
-        (folder / file).write_bytes(data.replace(b"values", b"value%d" % n))
+        (folder / file.replace("/", "-")).write_bytes(data.replace(b"values", b"value%d" % n))
     assert readings(folder) == {"up.weigh0": ["torchao:mxfp8_e4m3"], "up.weigh1": ["torchao_swizzled:nvfp4"]}
 
 
