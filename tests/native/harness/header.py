@@ -17,12 +17,12 @@ WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 C99 = ("gcc", "-std=c99")
 
 
-def compiled(folder: Path, text: str, flags: Sequence[str] = ("-O2",)) -> Path:
+def compiled(folder: Path, text: str, flags: Sequence[str] = ("-O2",), compiler: str = C99[0]) -> Path:
     """The shared library of `loops.c` with a header of this text."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "mxcast.h").write_text(text)
     library = folder / "loops.so"
-    command = [*C99, *WARNINGS, *flags, "-I", folder, "-shared", "-fPIC", LOOPS, "-o", library]
+    command = [compiler, *C99[1:], *WARNINGS, *flags, "-I", folder, "-shared", "-fPIC", LOOPS, "-o", library]
     subprocess.run(command, check=True)
     return library
 
@@ -45,8 +45,11 @@ def dtype_of(bits: int) -> np.dtype:
 class Header:
     """Functions of a compiled header. Numbers are patterns, codes are uint16."""
 
-    def __init__(self, folder: Path, text: str | None = None, flags: Sequence[str] = ("-O2",)) -> None:
-        self.library = ctypes.CDLL(str(compiled(folder, HEADER.read_text() if text is None else text, flags)))
+    def __init__(
+        self, folder: Path, text: str | None = None, flags: Sequence[str] = ("-O2",), compiler: str = C99[0]
+    ) -> None:
+        text = HEADER.read_text() if text is None else text
+        self.library = ctypes.CDLL(str(compiled(folder, text, flags, compiler)))
 
     def encode(self, rules: Encode, x: np.ndarray, random: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Scale bytes (n,) and codes (n, block_size) of patterns (n, block_size)."""
