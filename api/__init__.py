@@ -37,9 +37,9 @@ __all__ = [*PUBLIC, "__version__"]
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from importlib.metadata import version
+        from .version import VERSION
 
-        return version("mxcast")
+        return VERSION
     if name not in PUBLIC:
         raise AttributeError(f"module 'mxcast' has no attribute {name!r}")
     module, defined = PUBLIC[name]

@@ -27,6 +27,7 @@ from mxcast.compare.evaluation import Evaluation
 from mxcast.compare.input_domain import common_domain
 from mxcast.spec import BLOCKS, PROFILES, Encode, numerics
 from mxcast.spec.profiles.resolve import like
+from mxcast.version import VERSION
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "records" / "differences.json"
@@ -76,7 +77,7 @@ def measure(kept: dict, formats: Sequence[str] = FORMATS) -> Iterator[dict]:
             found = _kept(kept, format, pair)
             records.append(record(format, *pair, evaluations) if found is None else found)
         kept = {
-            "mxcast": version("mxcast"),
+            "mxcast": VERSION,
             "numpy": version("numpy"),
             "seconds": seconds + round(time.perf_counter() - start),
             "rules": kept["rules"] | {format: rules_of(format)},

@@ -17,9 +17,8 @@ from pathlib import Path
 
 from parts.pages import filled, table
 
-from mxcast.hdl.config.build import NVFP4_OPERATIONS
 from mxcast.host.files import write_whole
-from mxcast.spec import PROFILES_OF
+from mxcast.spec import NVFP4_OPERATIONS, PROFILES_OF
 from mxcast.spec.profiles.resolve import operation_of
 
 ROOT = Path(__file__).parent.parent

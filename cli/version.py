@@ -4,6 +4,6 @@ from __future__ import annotations
 
 
 def print_version() -> None:
-    from importlib.metadata import version
+    from ..version import VERSION
 
-    print(f"mxcast {version('mxcast')}")
+    print(f"mxcast {VERSION}")

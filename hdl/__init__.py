@@ -28,7 +28,6 @@ from .config.architecture import (
 from .config.build import (
     CONFIGURATIONS,
     CONSTRAINTS,
-    NVFP4_OPERATIONS,
     AnyBuildFields,
     AnyFields,
     AnyFormat,
@@ -72,7 +71,6 @@ __all__ = [
     "DECODER_CHOICES",
     "GENERIC",
     "NVFP4_CHOICES",
-    "NVFP4_OPERATIONS",
     "Amax",
     "AmaxKey",
     "AmaxTree",

@@ -85,6 +85,7 @@ from .profiles.encoders import PROFILES
 from .profiles.nvfp4 import NVFP4_DECODERS, NVFP4_ENCODERS
 from .profiles.profile import Profile
 from .profiles.resolve import (
+    NVFP4_OPERATIONS,
     PROFILES_OF,
     casting,
     decoding,
@@ -124,6 +125,7 @@ __all__ = [
     "NVFP4_DECODERS",
     "NVFP4_DECODE_RULES",
     "NVFP4_ENCODERS",
+    "NVFP4_OPERATIONS",
     "NVFP4_RULES",
     "OPERATIONS",
     "OTHER_BLOCKS",

@@ -2,9 +2,35 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 
+from ...spec import (
+    CAST_RULES,
+    DECODE_RULES,
+    NVFP4_DECODE_RULES,
+    NVFP4_RULES,
+    TILE_RULES,
+    Cast,
+    Decode,
+    Encode,
+    Hadamard,
+    Nvfp4Decode,
+    Nvfp4Encode,
+    TileEncode,
+)
 from ...spec.catalogue import excerpt
+
+RULES: dict[str, tuple[str, ...]] = {
+    Encode.name: (*(field.name for field in dataclasses.fields(Encode) if field.name != "block"), "block_size"),
+    Decode.name: ("destination", *DECODE_RULES, "random_bits", "block_size"),
+    Cast.name: ("source", "destination", "lanes", *CAST_RULES, "random_bits"),
+    Nvfp4Encode.name: ("source", "block_size", *NVFP4_RULES, "scale_max", "random_bits"),
+    Nvfp4Decode.name: ("destination", "block_size", *NVFP4_DECODE_RULES, "scale_max"),
+    Hadamard.name: ("signs",),
+    TileEncode.name: ("source", "block_size", *TILE_RULES),
+}
+"""Rules that --set takes, by operation."""
 
 MOST_DIGITS = 18
 """Digits of the largest whole number that is read."""

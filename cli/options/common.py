@@ -1,4 +1,4 @@
-"""Options that verbs share: rules, hardware, and where designs are. A dataclass is a block of options."""
+"""Options that verbs share: rules, seeds and folders. A dataclass is a block of options."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from ...hdl import BEST, CONFIGURATIONS, NVFP4_OPERATIONS
-from .assignments import assigned, profile_and_fields
+from ...spec import Nvfp4Decode, Nvfp4Encode
+from .assignments import RULES, assigned, profile_and_fields
 
-OPERATIONS = tuple(name for name in CONFIGURATIONS if name not in NVFP4_OPERATIONS.values())
+OPERATIONS = tuple(name for name in RULES if name not in (Nvfp4Encode.name, Nvfp4Decode.name))
 """Operations that --op names. The format decides between a converter to MX formats and one to NVFP4."""
 
 Format = Annotated[
@@ -42,16 +42,6 @@ Set = Annotated[
         "place them by estimated delays.",
     ),
 ]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        "--target",
-        metavar="NAME",
-        show_default="generic",
-        help=f"Target of the hardware: {', '.join(BEST)}. It selects the smallest measured "
-        "micro-architecture; --set optimize=speed, balanced or plain selects another.",
-    ),
-]
 Op = Annotated[str, typer.Option("--op", metavar="NAME", help=f"The operation: {', '.join(OPERATIONS)}.")]
 Config = Annotated[
     Path | None,
@@ -63,14 +53,6 @@ Config = Annotated[
         help="TOML with format, profile, name and the tables numerics and microarchitecture.",
     ),
 ]
-Name = Annotated[str | None, typer.Option("--name", show_default="FORMAT_PROFILE", help="Name of the top module.")]
-Design = Annotated[
-    str | None,
-    typer.Option(
-        "--name", metavar="NAME", show_default=False, help="Name of an emitted design with this configuration."
-    ),
-]
-DesignFolder = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder with the emitted design.")]
 Out = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Output folder.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random stimuli.")]
 Blocks = Annotated[int, typer.Option("--blocks", min=1, help="Number of random blocks.")]
@@ -108,20 +90,3 @@ class RuleOptions(ProfileOptions):
     format: Format = None
     op: Op = "encode"
     config: Config = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class HardwareOptions(RuleOptions):
-    """An operation, its hardware, and the folder and name of the design."""
-
-    target: Target = None
-    name: Name = None
-    out: Out = Path("build")
-
-
-@dataclass(frozen=True, kw_only=True)
-class DesignOptions(HardwareOptions):
-    """An operation and its hardware, perhaps an emitted design."""
-
-    name: Design = None
-    out: DesignFolder = Path("build")

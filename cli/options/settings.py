@@ -7,32 +7,32 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...hdl import CONSTRAINTS, Microarchitecture
 from ...host.files import read_toml
 from ...spec import BlockFormat, Encode, block_format
 from ...spec.catalogue import excerpt, unknown_name
 from ...spec.identifiers import identifier
+from .assignments import RULES
 
 SETS = ("format", "block", "scale_rule", "registered_after")
 """Keys that also take a list of names: modes of a converter, stage boundaries with registers."""
 
-TABLES = {
-    "numerics": [*(f.name for f in dataclasses.fields(Encode)), "block_size", "operation"],
-    "microarchitecture": [*(f.name for f in dataclasses.fields(Microarchitecture)), "optimize", "target", *CONSTRAINTS],
-}
+TABLES = "numerics", "microarchitecture"
+"""Tables of a file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The content of a configuration file; ``fields`` are fields of `Encode` and `Microarchitecture`.
-
-    Several formats or scale rules are one text with commas, as on the command line.
+    """The content of a configuration file. Several formats or scale rules are one text with commas, as on the command
+    line.
     """
 
     format: str | None = None
     profile: str | None = None
     name: str | None = None
-    fields: dict[str, object] = field(default_factory=dict)
+    numerics: dict[str, object] = field(default_factory=dict)
+    """Fields of `Encode`."""
+    microarchitecture: dict[str, object] = field(default_factory=dict)
+    """Fields of the hardware."""
 
 
 def read_settings(path: Path) -> Settings:
@@ -41,14 +41,13 @@ def read_settings(path: Path) -> Settings:
     Raises ValueError for invalid TOML and for an unknown key, TypeError for a value of the wrong kind.
     """
     document = read_toml(path)
-    names = [f.name for f in dataclasses.fields(Settings) if f.name != "fields"]
+    names = [f.name for f in dataclasses.fields(Settings)]
     chosen: dict[str, Any] = {}
-    fields: dict[str, object] = {}
     for key, value in document.items():
         if key in TABLES:
-            fields |= _table(path, key, value)
+            chosen[key] = _table(path, key, value)
         elif key not in names:
-            raise ValueError(f"{path}: {unknown_name('key', key, [*names, *TABLES])}")
+            raise ValueError(f"{path}: {unknown_name('key', key, names)}")
         else:
             chosen[key] = _names(value) if key in SETS else value
             if not isinstance(chosen[key], str):
@@ -61,24 +60,32 @@ def read_settings(path: Path) -> Settings:
             identifier(chosen["name"])
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
-    if (operation := fields.pop("operation", Encode.name)) != Encode.name:  # the JSON file of a converter contains it
+    numerics = chosen.get("numerics", {})
+    if (operation := numerics.pop("operation", Encode.name)) != Encode.name:  # the JSON file of a converter contains it
         raise ValueError(f"{path}: a converter encodes: its operation is not {excerpt(operation)}")
-    block = fields.pop("block", None)
+    block = numerics.pop("block", None)
     if block is not None and _formats(chosen.setdefault("format", block)) != _formats(block):
         raise ValueError(f"{path} gives the format twice: {chosen['format']} and {block}")
-    return Settings(**chosen, fields=fields)
+    return Settings(**chosen)
 
 
 def _table(path: Path, name: str, table: object) -> dict[str, object]:
     if not isinstance(table, dict):
         raise TypeError(f"{path}: {name} must be a table, not {excerpt(table)}")
+    known = ("block", "operation", *RULES[Encode.name]) if name == "numerics" else _of_hardware()
     for key, value in table.items():
-        if key not in TABLES[name]:
-            raise ValueError(f"{path}: {unknown_name(f'key of [{name}]', key, TABLES[name])}")
+        if key not in known:
+            raise ValueError(f"{path}: {unknown_name(f'key of [{name}]', key, known)}")
         if type(_names(value) if key in SETS else value) not in ((str,) if key in SETS else (str, int)):
             kinds = "a string or a list of strings" if key in SETS else "a string or a whole number"
             raise TypeError(f"{path}: {key} must be {kinds}, not {excerpt(value)}")
     return {key: _names(value) if key in SETS else value for key, value in table.items()}
+
+
+def _of_hardware() -> tuple[str, ...]:
+    from .request import BUILT
+
+    return BUILT[Encode.name]
 
 
 def _names(value: object) -> object:

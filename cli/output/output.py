@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ...hdl import HardwareConfig
+    from ...spec import Operation
 
 PIPE = 10_000
 """Columns of a pipe: no line is folded or cut."""
@@ -60,10 +61,16 @@ class Output:
 
     def configuration(self, config: HardwareConfig) -> None:
         """Print the complete configuration to stderr, with ``--verbose``."""
+        for mode in config.modes:
+            self._choices(f"configuration {config.config_id}", mode.identity() | config.microarchitecture.to_dict())
+
+    def rules(self, operation: Operation) -> None:
+        """Print the rules of an operation to stderr, with ``--verbose``."""
+        self._choices(f"rules of {operation.subject}", operation.identity())
+
+    def _choices(self, of: str, fields: Mapping[str, object]) -> None:
         if self.verbose:
-            for mode in config.modes:
-                fields = mode.identity() | config.microarchitecture.to_dict()
-                complain(f"configuration {config.config_id}: " + " ".join(f"{k}={v}" for k, v in fields.items()))
+            complain(f"{of}: " + " ".join(f"{key}={value}" for key, value in fields.items()))
 
     def document(self, value: object) -> None:
         """Print the JSON document of the verb, with ``--json``."""

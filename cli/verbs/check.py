@@ -10,8 +10,9 @@ import typer
 from ...host.cache import refreshed
 from ...spec import is_nvfp4
 from ..errors import ExitCode
-from ..options.common import Blocks, DesignOptions, Force, HardwareOptions, Seed
+from ..options.common import Blocks, Force, Seed
 from ..options.files import Pad
+from ..options.hardware import DesignOptions, HardwareOptions
 from ..options.request import check_emitted, request
 from ..output.output import Output
 
@@ -62,7 +63,7 @@ def verify(
     seed: Seed = 0,
 ) -> None:
     """Compare the emitted Verilog with the golden model, in NumPy, bit for bit. Verilator simulates it."""
-    asked = request("verify {}", given, output=output, of_any=True, designs=given.out)
+    asked = request("verify {}", given, output=output, designs=given.out)
     if given.op != "encode" and (exhaustive or tensors is not None or pad):
         raise ValueError(f"--exhaustive, --tensors and --pad are for encoders: leave them out with --op {given.op}")
     if waves is not None and (exhaustive or asked.many):
@@ -152,7 +153,7 @@ def test(
     force: Force = False,
 ) -> None:
     """Run the cocotb regression on the emitted Verilog."""
-    asked = request("test {}", given, output=output, of_any=True, designs=None if rtl else given.out)
+    asked = request("test {}", given, output=output, designs=None if rtl else given.out)
     if asked.many and (vectors or rtl):
         raise ValueError("--vectors and --rtl are for one converter: give one format")
     from ...sim import test

@@ -15,7 +15,8 @@ from ...spec import Role
 from ...spec.catalogue import unknown_name
 from ..errors import ExitCode
 from ..options.common import Blocks, Config, Force, FormatOption, Op, Out, ProfileOptions, RuleOptions, Seed
-from ..options.request import HARDWARE_ONLY, request
+from ..options.request import request
+from ..options.rules import HARDWARE_ONLY
 from ..output.output import Output
 from .proving import Solver, Timeout, read_by, steps_table
 
@@ -99,7 +100,9 @@ def check_rtl(
     """
     usage = f"check-rtl {files[0]} --top {top or 'TOP'} --format {{}}"
     rules = RuleOptions(format=format, op=op, profile=given.profile, set=given.set, config=config)
-    chosen = request(usage, rules, allow_all=False, of_any=op not in HARDWARE_ONLY).configs[0]
+    if op in HARDWARE_ONLY:
+        raise ValueError(f"check-rtl does not take --op {op} yet")
+    chosen = request(usage, rules, allow_all=False).configs[0]
     if top is None:
         raise ValueError("the module to check is missing: --top MODULE")
     output.configuration(chosen)

@@ -11,7 +11,7 @@ from ...spec import NVFP4_ENCODERS, Encode, Nvfp4Encode, block_format, is_nvfp4,
 from ...spec.profiles.layouts import library_profile, profiles_of_convention
 from ..options.common import Config, FormatOption, ProfileOptions, RuleOptions
 from ..options.files import FileOptions, Pad, Source, StoredOptions, Target, Transposed
-from ..options.request import nvfp4_rules, request
+from ..options.rules import operation_asked
 from ..options.settings import Settings, read_settings
 from ..output.converted import file_written, quantized_row, resumable, shards_written
 from ..output.output import Output
@@ -59,7 +59,9 @@ def quantize(
     layout = layout if run is not None else layout or dialect_of(target)
     usual = _of_library(layout, format, config) if given.profile is None else None
     rules = RuleOptions(format=format, profile=given.profile or usual, set=given.set, config=config)
-    numerics, named = _rules(usage, rules, output)
+    numerics, named = operation_asked(usage, rules)
+    assert isinstance(numerics, Encode | Nvfp4Encode)  # since the options name no other operation
+    output.rules(numerics)
     options = QuantizeOptions(
         numerics=numerics,
         profile=named,
@@ -121,15 +123,6 @@ def _say_profile(usual: str | None, layout: str | None, output: Output) -> None:
     """Print the profile, if the layout decided it."""
     if usual is not None and layout is not None:
         output.say(f"profile {usual}, of the library with the layout {layout.lower()}; --profile takes another")
-
-
-def _rules(usage: str, rules: RuleOptions, output: Output) -> tuple[Encode | Nvfp4Encode, str | None]:
-    """The operation that the options ask for, and its profile."""
-    if rules.format is not None and is_nvfp4(rules.format):
-        return nvfp4_rules(rules.format, rules, rules.config)
-    chosen = request(usage, rules, allow_all=False).encoders[0]
-    output.configuration(chosen)
-    return chosen.numerics, chosen.profile
 
 
 def dequantize(

@@ -11,7 +11,8 @@ import typer
 
 from ...hdl import ConverterConfig
 from ...spec.catalogue import known_name
-from ..options.common import DesignOptions, Force
+from ..options.common import Force
+from ..options.hardware import DesignOptions
 from ..options.request import check_emitted, request
 from ..output.output import Output
 
@@ -67,7 +68,7 @@ def synth(
     target = known_name("target", usual if given.target is None else given.target, TARGETS)
     built_for = TARGETS[target].optimized_as
     rules = replace(given, target=None)
-    asked = request("synth {}", rules, usual_target=built_for, output=output, of_any=True, designs=given.out)
+    asked = request("synth {}", rules, usual_target=built_for, output=output, designs=given.out)
     check_emitted(asked, given.out)
     for chosen in asked.configs:
         output.configuration(chosen)

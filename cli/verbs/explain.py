@@ -6,11 +6,9 @@ from typing import Annotated
 
 import typer
 
-from ...hdl import CastConfig, ConverterConfig
-from ...spec import FP32, Cast, Decode, Nvfp4Decode, Nvfp4Encode, is_nvfp4, profile_of
-from ...spec.profiles.resolve import under
+from ...spec import FP32, Cast, Decode, Encode, Nvfp4Decode, Nvfp4Encode
 from ..options.common import RuleOptions
-from ..options.request import nvfp4_rules, request
+from ..options.rules import operation_asked
 from ..options.values import read_byte, read_codes, read_constants, read_number, read_numbers, read_random, read_values
 from ..output.output import Output
 
@@ -103,52 +101,53 @@ def explain(
     for option, given in of_others.get(op, {}).items():
         if given not in (None, False):
             raise ValueError(f"{option} is not for --op {op}")
-    if op == "encode" and is_nvfp4(format):
+    chosen, profile = operation_asked(USAGES.get(op, "explain {}"), rules)
+    output.rules(chosen)
+    if isinstance(chosen, Nvfp4Encode):
         tensor = amax, None if constants is None else read_constants(constants)
-        _nvfp4(*nvfp4_rules(str(format), rules, rules.config), values, *tensor, random, everything, output)
+        _nvfp4(chosen, profile, values, *tensor, random, everything, output)
         return
     for option, one in {"--amax": amax, "--constants": constants}.items():
         if one is not None:
             raise ValueError(f"{option} is for formats with a scale of the tensor, such as nvfp4, not for {format}")
-    if op == "decode" and is_nvfp4(format):
-        _nvfp4_decoder(str(format), rules, scale, tensor_scale, codes, output)
+    if isinstance(chosen, Nvfp4Decode):
+        _nvfp4_decoder(chosen, scale, tensor_scale, codes, output)
         return
     if tensor_scale is not None:
         raise ValueError(f"--tensor-scale is for --op decode of formats such as nvfp4, not for {format}")
-    usage = USAGES.get(op, "explain {}")
-    chosen = request(usage, rules, allow_all=False).configs[0]
-    output.configuration(chosen)
     drawn = None if random is None else read_random(random)
-    if isinstance(chosen, CastConfig):
-        _cast(chosen, values, codes, drawn, output)
+    if isinstance(chosen, Cast):
+        _cast(chosen, profile, values, codes, drawn, output)
         return
-    command = f"mxcast {usage.format(chosen.numerics.block.short_name)}"
-    if isinstance(chosen.numerics, Decode):
+    assert isinstance(chosen, Encode | Decode)  # `operation_asked` refuses the others
+    command = f"mxcast {USAGES[op].format(chosen.block.short_name)}"
+    if isinstance(chosen, Decode):
         if scale is None or codes is None:
             raise ValueError(f"--scale or --codes is missing: {command}")
-        _decoder(chosen.numerics, read_byte(scale), read_codes(codes), drawn, output)
+        _decoder(chosen, read_byte(scale), read_codes(codes), drawn, output)
         return
     if values is None:
         raise ValueError(f"values are missing: {command}")
-    assert isinstance(chosen, ConverterConfig)  # `request` refuses the other operations
-    _encoder(chosen, values, drawn, everything, output)
+    _encoder(chosen, profile, values, drawn, everything, output)
 
 
-def _encoder(config: ConverterConfig, values: str, random: list[int] | None, everything: bool, output: Output) -> None:
+def _encoder(
+    rules: Encode, profile: str | None, values: str, random: list[int] | None, everything: bool, output: Output
+) -> None:
     from dataclasses import replace
 
     from ...explain import explain
     from ..steps.encode import show
 
-    block = read_values(values, config.numerics)
-    explanation = replace(explain(block.block, config.numerics, random=random), profile=config.profile)
+    block = read_values(values, rules)
+    explanation = replace(explain(block.block, rules, random=random), profile=profile)
     show(explanation, output, block.remarks, everything)
     output.document(explanation.to_dict() | {"input": {"values": values, "remarks": list(block.remarks)}})
 
 
 def _nvfp4(
     rules: Nvfp4Encode,
-    profile: str,
+    profile: str | None,
     values: str | None,
     amax: str | None,
     constants: tuple[int, ...] | None,
@@ -168,24 +167,22 @@ def _nvfp4(
     drawn = None if random is None else read_random(random)
     a = None if amax is None else as_float(FP32.decode(read_number(amax, FP32, "--amax")))
     made = explain_nvfp4(patterns, rules, tensor_amax=a, constants=constants, random=drawn)
-    explanation = replace(made, profile=profile_of(rules, profile))
+    explanation = replace(made, profile=profile)
     show(explanation, output, remarks, everything)
     given = finite_fields({"values": values, "amax": a, "constants": constants, "remarks": list(remarks)})
     output.document(explanation.to_dict() | {"input": given})
 
 
 def _nvfp4_decoder(
-    format: str, given: RuleOptions, scale: str | None, tensor_scale: str | None, codes: str | None, output: Output
+    rules: Nvfp4Decode, scale: str | None, tensor_scale: str | None, codes: str | None, output: Output
 ) -> None:
     from ...explain import explain_nvfp4_decoder
     from ..steps.nvfp4_decode import show
 
-    name, fields = given.name_and_fields()
-    rules = under(Nvfp4Decode, format, name, fields)
     if scale is None or codes is None:
         raise ValueError(
-            f"--scale or --codes is missing: mxcast explain {format} --op decode --scale 0x38 --tensor-scale 10 "
-            "--codes '0x1, 7'"
+            f"--scale or --codes is missing: mxcast explain {rules.block.name} --op decode --scale 0x38 "
+            "--tensor-scale 10 --codes '0x1, 7'"
         )
     g = None if tensor_scale is None else read_number(tensor_scale, FP32, "--tensor-scale")
     explanation = explain_nvfp4_decoder(read_byte(scale), read_codes(codes), rules, tensor_scale=g)
@@ -202,15 +199,16 @@ def _decoder(rules: Decode, byte: int, codes: list[int], random: list[int] | Non
     output.document(explanation.to_dict())
 
 
-def _cast(config: CastConfig, values: str | None, codes: str | None, random: list[int] | None, output: Output) -> None:
+def _cast(
+    rules: Cast, profile: str | None, values: str | None, codes: str | None, random: list[int] | None, output: Output
+) -> None:
     from dataclasses import replace
 
     from ...explain import explain_cast
     from ..steps.cast import show
 
-    rules = config.numerics
     patterns, remarks = _enters(rules, values, codes)
-    explanation = replace(explain_cast(patterns, rules, random=random), profile=config.profile)
+    explanation = replace(explain_cast(patterns, rules, random=random), profile=profile)
     show(explanation, output, remarks)
     output.document(explanation.to_dict() | {"input": {"values": values, "codes": codes, "remarks": list(remarks)}})
 

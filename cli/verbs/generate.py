@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..options.common import HardwareOptions
+from ..options.hardware import HardwareOptions
 from ..options.request import request
 from ..output.output import Output
 
@@ -72,7 +72,7 @@ def emit(
         _write_generator(given, fusesoc_generator, output)
         return
     usual_target = "xcu" if vendor == "vivado" else None
-    asked, out = request("emit {}", given, usual_target=usual_target, output=output, of_any=True), given.out
+    asked, out = request("emit {}", given, usual_target=usual_target, output=output), given.out
     if vendor is None and not (part is None and period is None):
         raise ValueError("--part and --period belong to the project of a vendor: give --vendor too")
     if pair and given.op != "encode":

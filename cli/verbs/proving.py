@@ -14,7 +14,8 @@ from ...host.files import parsed_json, regular
 from ...spec import Encode, Nvfp4Encode, Role
 from ...spec.catalogue import entry
 from ..errors import ExitCode
-from ..options.common import Force, HardwareOptions, Seed
+from ..options.common import Force, Seed
+from ..options.hardware import HardwareOptions
 from ..options.request import Request, request
 from ..output.output import Output
 
@@ -71,7 +72,7 @@ def prove(
     else:
         usual = netlist if netlist in BEST else None
         designs = None if rtl else given.out
-        asked = request("prove {}", given, usual_target=usual, output=output, of_any=True, designs=designs)
+        asked = request("prove {}", given, usual_target=usual, output=output, designs=designs)
     if rtl is not None and asked.many:
         raise ValueError("--rtl is one converter: give one format")
     from ...proof import prove
@@ -150,7 +151,7 @@ def mutate(
     survives is a failure. The solver must also refute every mutant of the specification. NVFP4 and the Hadamard
     transform have no such mutants.
     """
-    asked = request("mutate {}", given, output=output, of_any=True, designs=given.out)
+    asked = request("mutate {}", given, output=output, designs=given.out)
     from ...hdl import default_name, intact
     from ...proof.mutation import mutate
     from ...proof.specification.mutants import refute

@@ -12,7 +12,6 @@ import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from ...host.files import claimed, parsed_json, regular, sha256, write_whole
 from ...sim.transactions import Transactions, packed, word
 from ...spec import Operation, Port, operation_of
 from ...spec.profiles.resolve import profile_of
+from ...version import VERSION
 from ..identify.expected.exact_results import exact_results
 from .vectors import Category, VectorSet, distinct, least_distinct
 
@@ -45,7 +45,7 @@ def write(vectors: VectorSet, folder: Path | str, confirmed: Mapping[str, object
     profile = profile_of(vectors.rules)
     manifest = {
         "format": FORMAT,
-        "mxcast": version("mxcast"),
+        "mxcast": VERSION,
         "operation": vectors.rules.name,
         "profile": profile,
         "rules": vectors.rules.to_dict(),

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TypeAlias, TypedDict, Unpack
 
 from ...spec import (
+    NVFP4_OPERATIONS,
     Cast,
     CastFields,
     Decode,
     DecodeFields,
-    Encode,
     Hadamard,
     Nvfp4Decode,
     Nvfp4Encode,
@@ -78,9 +78,6 @@ CONFIGURATIONS: dict[str, type[AnyConfig]] = {
     )
 }
 """The configuration class of each operation, by its name."""
-
-NVFP4_OPERATIONS = {Encode.name: Nvfp4Encode.name, Decode.name: Nvfp4Decode.name}
-"""The operation that replaces another one for NVFP4 formats, both by name."""
 
 
 def config_of(parts: Mapping[str, object]) -> HardwareConfig:

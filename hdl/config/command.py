@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...spec import OTHER_BLOCKS, Cast, Encode, Hadamard, Operation
+from ...spec import NVFP4_OPERATIONS, OTHER_BLOCKS, Cast, Encode, Hadamard, Operation
 from ...spec.profiles.resolve import PROFILES_OF, like
-from .build import NVFP4_OPERATIONS
 from .goals import BEST
 from .hardware import HardwareConfig
 

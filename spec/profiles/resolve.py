@@ -39,6 +39,9 @@ PROFILES_OF = {
 }
 """Profiles by the name of the operation. The first profile is the default."""
 
+NVFP4_OPERATIONS = {Encode.name: Nvfp4Encode.name, Decode.name: Nvfp4Decode.name}
+"""The operation that replaces another one for NVFP4 formats, both by name."""
+
 
 def numerics(
     block: str | BlockFormat | NumberFormat | Encode, profile: str | None = None, **fields: Unpack[EncodeFields]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.metadata import version
 
 from ...spec.layouts.catalogue import Layout
 from ...spec.layouts.scaled import AnyLayout, layouts_of, tile_named
+from ...version import VERSION
 from .compressed_tensors import kv_cache_scheme
 from .document import HF_QUANT_CONFIG, Document, json_object, texts
 from .fp8 import fp8
@@ -109,7 +109,7 @@ def write(config: Document, placed: Placed, others: list[str], kv_cache: object)
         layers |= {name: {"quant_algo": algorithms[full_name]} | size for name in names}
     algorithm, *more = algorithms.values()
     mixed = {"quant_algo": MIXED, "quantized_layers": layers} if more else {"quant_algo": algorithm}
-    producer = {"name": "mxcast", "version": version("mxcast")}
+    producer = {"name": "mxcast", "version": VERSION}
     section: Document = {
         "quant_method": "modelopt",
         **mixed,

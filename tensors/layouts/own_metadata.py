@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from ...host.files import parsed_json
 from ...models.arrays.source import code_dtype
 from ...spec import Encode, Nvfp4Encode
 from ...spec.catalogue import excerpt
+from ...version import VERSION
 from ..containers.contents import DTYPES, Contents, Header, Stored
 from ..convert.tiles import codes_and_scales_shapes
 
@@ -35,7 +35,7 @@ def described(
 ) -> dict[str, str]:
     """The metadata of a quantized file: the rules, and the dtype and shape of each quantized tensor."""
     about = {
-        "version": version("mxcast"),
+        "version": VERSION,
         "profile": profile,
         "numerics": numerics.to_dict(),
         **(more or {}),

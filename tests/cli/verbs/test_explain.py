@@ -198,7 +198,7 @@ LONG, CUT = "9" * 5000, f"'{'9' * 60}...'"
             ["e4m3", "--set", "block_size=\u0663\u0662"],
             "block_size must be a power of two from 2 to 128, not '\u0663\u0662'",
         ),
-        (["e4m3", "--set", f"latency={LONG}"], "latency chooses registers: mxcast explain takes rules only"),
+        (["e4m3", "--set", f"latency={LONG}"], "latency is a choice of the hardware: mxcast explain takes rules only"),
         (["e4m3", "--set", LONG], f"--set takes KEY=VALUE, not {CUT}"),
         (["e4m3", "--profile", LONG], f"unknown profile {CUT}: known are ocp"),
         ([f"e4m{LONG}"], f"unknown format 'e4m{'9' * 57}...': known are"),

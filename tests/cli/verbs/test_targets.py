@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mxcast.cli import main
-from mxcast.cli.options.common import HardwareOptions
+from mxcast.cli.options.hardware import HardwareOptions
 from mxcast.cli.options.request import request
 from mxcast.hdl import BEST, GENERIC, Goal, Microarchitecture, converter_config, fields_of
 from mxcast.synth import TARGETS
