@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +17,9 @@ from .arrays.codes import code_values
 from .arrays.scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
 from .arrays.source import MAGNITUDE, as_numbers, widen
 from .fast.element import largest_value
-from .fast.scale import block_amax, broadcast, scale_reciprocals
+from .fast.scale import RECIPROCALS, block_amax, broadcast
 from .native import kernels
+from .native.decode import format_and_values
 
 VANISHING = np.float32(2.0**-40)
 """Lower bound for a block's largest magnitude in units of its scale, if the scale fits the block."""
@@ -101,98 +101,53 @@ def error_statistics(x: object, q: Quantized) -> Statistics:
     blocks, codes, scales = (
         as_blocks(numbers, q.axis, size),
         as_blocks(q.codes, q.axis, size),
-        as_blocks(q.scales, q.axis, 1),
+        as_blocks(q.scales, q.axis, 1).reshape(-1),
     )
-    length = numbers.shape[q.axis]
-    # in the last block of a row the elements beyond the length are padding
-    widths = np.full((numbers.size // max(length, 1), -(-length // size)), size)
-    widths[:, -1:] -= -length % size
-    buffers, total = (
-        scratch_buffers(min(CHUNK, blocks.size), q.numerics),
-        Statistics(elements=numbers.size, blocks=len(blocks)),
-    )
-    rows = CHUNK // size
+    buffers = scratch_buffers(min(CHUNK, blocks.size), q.numerics)
+    measure = _by_module if kernels is not None and codes.dtype == np.uint8 else _by_numpy
+    total = Statistics(elements=numbers.size, blocks=len(blocks))
+    rows, length = CHUNK // size, numbers.shape[q.axis]
     for start in range(0, len(blocks), rows):
         part = slice(start, start + rows)
         chunk = blocks[part].reshape(-1)
         bits = widen(chunk, buffers.wide[: chunk.size])
-        total += _chunk_statistics(bits, scales[part, 0], codes[part], widths.reshape(-1)[part], q.numerics, buffers)
+        errors, is_special = measure(bits, scales[part], np.ascontiguousarray(codes[part]), q.numerics, buffers)
+        total += errors
+        if is_special.any():
+            special = np.flatnonzero(is_special)
+            is_last = (special + start + 1) % -(-length // size) == 0
+            widths = size - np.where(is_last, -length % size, 0)  # the last block of a row is completed
+            total += _special_statistics(
+                bits.reshape(-1, size)[special], scales[part][special], codes[part][special], widths, q.numerics
+            )
     return total
 
 
-def _chunk_statistics(
-    bits: np.ndarray,
-    scales: np.ndarray,
-    codes: np.ndarray,
-    widths: np.ndarray,
-    numerics: Encode,
-    buffers: ScratchBuffers,
-) -> Statistics:
+def _by_module(
+    bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, numerics: Encode, buffers: ScratchBuffers
+) -> tuple[Statistics, np.ndarray]:
     """Statistics of (n * size,) FP32 patterns, given (n,) scales and (n, size) codes, without counts of elements and
-    blocks.
+    blocks; and which blocks are left out, since their scale does not fit their numbers, or a number is not finite.
 
     Numbers are first divided by the scale of their block, which is exact, so that no sum of squares overflows or
-    underflows. Blocks whose scale does not fit their numbers, such as those with NaN or Inf, are treated alone.
+    underflows.
     """
-    size, factors = numerics.block_size, scale_reciprocals(scales)
-    measure = _by_module if kernels is not None and codes.dtype == np.uint8 else _by_numpy
-    found = measure(bits, factors, np.ascontiguousarray(codes), numerics, buffers)
-    amax, signal, noise = found.amax, found.signal, found.noise
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled_amax = amax.view(np.float32) * factors
-    fits = ((scaled_amax > VANISHING) | (amax == 0)) & (amax < TOP) & np.isfinite(noise)
-    special = np.flatnonzero(~fits)
-    others = Statistics()
-    if special.size:
-        others, amax[special] = _special_statistics(
-            bits.reshape(-1, size)[special], scales[special], codes[special], widths[special], numerics
-        )
-        for array in (signal, noise, found.saturated, found.flushed):
-            array[special] = 0
-    weights = np.ldexp(1.0, 2 * (scales.astype(np.int32) - E8M0.bias))
-    return others + Statistics(
-        saturated=int(found.saturated.sum()),
-        flushed=int(found.flushed.sum()),
-        signal=float(weights @ signal),
-        noise=float(weights @ noise),
-        amax_min=float(amax.view(np.float32).min()),
-        amax_max=float(amax.view(np.float32).max()),
+    is_special = np.empty(len(scales), bool)
+    format, values = format_and_values(numerics.block)
+    signal, noise, saturated, flushed, smallest, largest = kernels.errors(
+        format, values, bits, np.ascontiguousarray(scales), codes, RECIPROCALS, largest_value(numerics), is_special
     )
-
-
-class Errors(NamedTuple):
-    """Errors of blocks in units of their scales, each (n,)."""
-
-    amax: np.ndarray
-    """Largest magnitudes, as FP32 patterns."""
-    signal: np.ndarray
-    noise: np.ndarray
-    """Sums of squares, float32."""
-    saturated: np.ndarray
-    flushed: np.ndarray
-    """Counts of elements."""
-
-
-def _by_module(
-    bits: np.ndarray, factors: np.ndarray, codes: np.ndarray, numerics: Encode, buffers: ScratchBuffers
-) -> Errors:
-    dtypes = np.uint32, np.float32, np.float32, np.int32, np.int32
-    found = Errors(*(np.empty(factors.shape, dtype) for dtype in dtypes))
-    values = _values(numerics.block.element)
-    kernels.errors(bits, codes, values, factors, float(largest_value(numerics)), *found)
-    return found
-
-
-@lru_cache(maxsize=16)
-def _values(element: NumberFormat) -> np.ndarray:
-    """The value of each byte, (256,) float32. Bytes above the codes are not used."""
-    return np.resize(code_values(element), 256)
+    return Statistics(
+        saturated=saturated, flushed=flushed, signal=signal, noise=noise, amax_min=smallest, amax_max=largest
+    ), is_special
 
 
 def _by_numpy(
-    bits: np.ndarray, factors: np.ndarray, codes: np.ndarray, numerics: Encode, buffers: ScratchBuffers
-) -> Errors:
+    bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, numerics: Encode, buffers: ScratchBuffers
+) -> tuple[Statistics, np.ndarray]:
+    """`_by_module` without it."""
     size, length = numerics.block_size, bits.size
+    factors = RECIPROCALS[scales]
     magnitudes = np.bitwise_and(bits, MAGNITUDE, out=buffers.magnitudes[:length])
     amax = block_amax(magnitudes, size)
     decoded = _decoded(codes, numerics.block.element, buffers.power[:length].view(np.float32))
@@ -201,11 +156,20 @@ def _by_numpy(
         np.multiply(bits.view(np.float32), scaled, out=scaled)
         np.subtract(scaled, decoded, out=error)
         signal, noise = (np.vecdot(x, x) for x in (scaled.reshape(-1, size), error.reshape(-1, size)))
+        fits = ((amax.view(np.float32) * factors > VANISHING) | (amax == 0)) & (amax < TOP) & np.isfinite(noise)
     flags, nonzero = buffers.flags[:length], buffers.narrow.view(bool)[:length]
     np.greater(np.abs(scaled, out=scaled), np.float32(largest_value(numerics)), out=flags)
-    saturated = np.count_nonzero(flags.reshape(-1, size), axis=1)
+    saturated = np.count_nonzero(flags.reshape(-1, size)[fits])
     np.logical_and(np.equal(decoded, 0, out=flags), np.not_equal(magnitudes, 0, out=nonzero), out=flags)
-    return Errors(amax, signal, noise, saturated, np.count_nonzero(flags.reshape(-1, size), axis=1))
+    weights, used = np.ldexp(1.0, 2 * (scales[fits].astype(np.int32) - E8M0.bias)), amax[fits].view(np.float32)
+    return Statistics(
+        saturated=int(saturated),
+        flushed=int(np.count_nonzero(flags.reshape(-1, size)[fits])),
+        signal=float(weights @ signal[fits]),
+        noise=float(weights @ noise[fits]),
+        amax_min=float(used.min(initial=np.inf)),
+        amax_max=float(used.max(initial=0)),
+    ), ~fits
 
 
 def _decoded(codes: np.ndarray, element: NumberFormat, values: np.ndarray) -> np.ndarray:
@@ -269,8 +233,8 @@ def _of_pairs(x: np.ndarray, y: np.ndarray, is_largest: np.ndarray) -> Statistic
 
 def _special_statistics(
     bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, widths: np.ndarray, numerics: Encode
-) -> tuple[Statistics, np.ndarray]:
-    """Statistics of any blocks in slow double precision, and their largest finite magnitudes as patterns."""
+) -> Statistics:
+    """Statistics of any blocks in slow double precision."""
     with np.errstate(invalid="ignore"):  # signalling NaN
         x, values = (
             bits.view(np.float32).astype(np.float64),
@@ -281,11 +245,13 @@ def _special_statistics(
     finite = np.isfinite(x)
     magnitude = np.abs(np.where(finite, x, 0))
     good = finite & (np.abs(y) < 2.0**128)
-    amax = magnitude.max(axis=1).astype(np.float32)
+    amax = magnitude.max(axis=1)
     return Statistics(
         saturated=int(np.count_nonzero(magnitude > largest_value(numerics) * scale)),
         flushed=int(np.count_nonzero((magnitude > 0) & (y == 0))),
         nan=int(np.count_nonzero(np.isnan(y) & (np.arange(x.shape[1]) < widths[:, None]))),
         signal=float(np.sum(x[good] ** 2)),
         noise=float(np.sum((x[good] - y[good]) ** 2)),
-    ), amax.view(np.uint32)
+        amax_min=float(amax.min()),
+        amax_max=float(amax.max()),
+    )

@@ -231,43 +231,71 @@ static ISA void NAME(decode)(const uint8_t *scales, const uint8_t *codes, const 
     }
 }
 
-/* Errors of blocks: sums of 16 lanes, so that they do not depend on the instruction set. */
-static ISA void NAME(errors)(const uint32_t *u, const uint8_t *codes, const float *values, const float *factors,
-                             float largest, size_t blocks, size_t size, const struct errors *found)
+/* Add the errors of a block to the sums, unless one of them is not finite; returns whether they were added. Sums have 16
+lanes with every instruction set, so that they do not depend on it. */
+static ISA ALWAYS_INLINE int NAME(add_errors)(const uint32_t *restrict u, const float *restrict values, float factor,
+                                              double weight, float largest, size_t size, struct errors *restrict sums)
 {
-    for (size_t block = 0; block < blocks; block++, u += size, codes += size) {
-        const float factor = factors[block];
-        float signal[16] = {0}, noise[16] = {0};
-        int32_t most[16] = {0}, saturated[16] = {0}, flushed[16] = {0};
-        for (size_t first = 0; first < size; first += 16) {
-            float value[16] = {0}, x[16] = {0};
-            int32_t magnitude[16] = {0};
-            const size_t count = size - first < 16 ? size - first : 16;
-            if (count == 16) /* a constant number of steps */
-                for (int i = 0; i < 16; i++)
-                    value[i] = values[codes[first + i]], x[i] = number_of(u[first + i]) * factor,
-                    magnitude[i] = (int32_t)(u[first + i] & 0x7FFFFFFF);
-            else
-                for (size_t i = 0; i < count; i++)
-                    value[i] = values[codes[first + i]], x[i] = number_of(u[first + i]) * factor,
-                    magnitude[i] = (int32_t)(u[first + i] & 0x7FFFFFFF);
-            for (int i = 0; i < 16; i++) {
-                const float error = x[i] - value[i];
-                signal[i] += x[i] * x[i];
-                noise[i] += error * error;
-                most[i] = magnitude[i] > most[i] ? magnitude[i] : most[i];
-                saturated[i] += __builtin_fabsf(x[i]) > largest;
-                flushed[i] += (value[i] == 0) & (magnitude[i] != 0);
+    float signal[16] = {0}, noise[16] = {0};
+    int32_t saturated[16] = {0}, flushed[16] = {0};
+#define ADD(i, lane)                                                                                                   \
+    do {                                                                                                               \
+        const float x = number_of(u[i]) * factor, error = x - values[i];                                               \
+        signal[lane] += x * x;                                                                                         \
+        noise[lane] += error * error;                                                                                  \
+        saturated[lane] += __builtin_fabsf(x) > largest;                                                               \
+        flushed[lane] += (values[i] == 0) & ((u[i] & 0x7FFFFFFF) != 0);                                                \
+    } while (0)
+    for (size_t first = 0; first + 16 <= size; first += 16)
+        for (size_t i = 0; i < 16; i++)
+            ADD(first + i, i);
+    for (size_t i = size / 16 * 16; i < size; i++)
+        ADD(i, i % 16);
+#undef ADD
+    int is_finite = 1;
+    for (int i = 0; i < 16; i++)
+        is_finite &= bits_of(noise[i]) < 0x7F800000;
+    if (!is_finite)
+        return 0;
+    for (int i = 0; i < 16; i++) {
+        sums->signal[i] += weight * (double)signal[i];
+        sums->noise[i] += weight * (double)noise[i];
+        sums->saturated[i] += saturated[i];
+        sums->flushed[i] += flushed[i];
+    }
+    return 1;
+}
+
+/* Errors of blocks. Those whose scale does not fit their numbers, or that are not finite, are marked and left out. */
+static ISA void NAME(errors)(const uint32_t *u, const uint8_t *scales, const uint8_t *codes, const struct decoding *d,
+                             const float *reciprocals, float largest, size_t blocks, uint8_t *special,
+                             struct errors *sums)
+{
+    static const uint8_t unit[GROUP] = {0};
+    const float one = 1;
+    struct decoding values = *d;
+    float y[GROUP];
+    uint32_t maxima[GROUP];
+    const size_t size = (size_t)d->block_size, group = GROUP / size;
+    values.factors = &one;
+    for (size_t first = 0; first < blocks; first += group) {
+        const size_t count = blocks - first < group ? blocks - first : group;
+        NAME(decode)(unit, codes + first * size, &values, count, y);
+        NAME(group_maxima)(u + first * size, d->block_size, count, maxima);
+        for (size_t i = 0; i < count; i++) {
+            const uint8_t scale = scales[first + i];
+            const uint32_t *x = u + (first + i) * size;
+            const float factor = reciprocals[scale], amax = number_of(maxima[i]);
+            const double weight = wide_power(2 * (scale - 127));
+            int fits = (amax * factor > VANISHING || amax == 0) && maxima[i] < TOP;
+            if (fits) /* a size that is a constant is faster */
+                fits = size == 32 ? NAME(add_errors)(x, y + i * size, factor, weight, largest, 32, sums)
+                                  : NAME(add_errors)(x, y + i * size, factor, weight, largest, size, sums);
+            special[first + i] = !fits;
+            if (fits) {
+                sums->amax_min = amax < sums->amax_min ? amax : sums->amax_min;
+                sums->amax_max = amax > sums->amax_max ? amax : sums->amax_max;
             }
         }
-        for (int width = 8; width; width /= 2)
-            for (int i = 0; i < width; i++) {
-                signal[i] += signal[i + width], noise[i] += noise[i + width];
-                most[i] = most[i + width] > most[i] ? most[i + width] : most[i];
-                saturated[i] += saturated[i + width], flushed[i] += flushed[i + width];
-            }
-        found->signal[block] = signal[0], found->noise[block] = noise[0];
-        found->maxima[block] = (uint32_t)most[0];
-        found->saturated[block] = saturated[0], found->flushed[block] = flushed[0];
     }
 }

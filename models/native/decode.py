@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
-from ...spec import FP32, Decode, FixedFormat, FloatFormat, Negatives, NumberFormat
+from ...spec import FP32, BlockFormat, Decode, FixedFormat, FloatFormat, Negatives, NumberFormat
 from ..arrays.codes import code_values
 from . import kernels
 
@@ -17,12 +19,17 @@ Tables = tuple[tuple[int, ...], np.ndarray, np.ndarray]
 
 def products(rules: Decode) -> Tables:
     """The format, the value of each code and the factor of each scale byte, each (256,) float32."""
-    element = rules.block.element
+    return *format_and_values(rules.block), code_values(rules.block.scale)
+
+
+@lru_cache(maxsize=16)
+def format_and_values(block: BlockFormat) -> tuple[tuple[int, ...], np.ndarray]:
+    """The fields of ``struct decoding`` in kernels.c, and the value of each code, (256,) float32."""
     values = np.zeros(256, np.float32)
-    known = code_values(element)
+    known = code_values(block.element)
     values[: len(known)] = np.where(np.isnan(known), np.float32(np.nan), known)
-    kind, *fields = _format_fields(element, known)
-    return (kind, rules.block_size, *fields), values, code_values(rules.block.scale)
+    kind, *fields = _format_fields(block.element, known)
+    return (kind, block.block_size, *fields), values
 
 
 def _format_fields(element: NumberFormat, values: np.ndarray) -> tuple[int, ...]:

@@ -40,12 +40,17 @@ struct decoding {
     const float *values, *factors; /* of each code and of each scale byte */
 };
 
-/* Arrays for the errors of each block, in units of its scale. */
+/* Sums over blocks, of squares and of elements, and the range of their largest magnitudes. */
 struct errors {
-    uint32_t *maxima; /* patterns of binary32 */
-    float *signal, *noise;
-    int32_t *saturated, *flushed;
+    double signal[16], noise[16];
+    int32_t saturated[16], flushed[16];
+    float amax_min, amax_max;
 };
+
+/* The largest magnitude of a block in units of its scale is above the first, and its pattern below the second, or the
+squares of the block may not be binary32. */
+#define VANISHING 0x1p-40f
+#define TOP 0x7F000000u
 
 static inline uint32_t bits_of(float x)
 {
@@ -58,6 +63,15 @@ static inline float number_of(uint32_t u)
 {
     float x;
     memcpy(&x, &u, 4);
+    return x;
+}
+
+/* 2 to the power of an exponent of normal binary64. */
+static inline double wide_power(int exponent)
+{
+    const uint64_t u = (uint64_t)(exponent + 1023) << 52;
+    double x;
+    memcpy(&x, &u, 8);
     return x;
 }
 
@@ -105,8 +119,8 @@ struct kernels {
     void (*maxima)(const void *, const struct encoding *, size_t, uint32_t *);
     void (*encode_under)(const void *, const float *, const struct encoding *, size_t, const uint16_t *, uint8_t *);
     void (*decode)(const uint8_t *, const uint8_t *, const struct decoding *, size_t, float *);
-    void (*errors)(const uint32_t *, const uint8_t *, const float *, const float *, float, size_t, size_t,
-                   const struct errors *);
+    void (*errors)(const uint32_t *, const uint8_t *, const uint8_t *, const struct decoding *, const float *, float,
+                   size_t, uint8_t *, struct errors *);
 };
 
 static const struct kernels ALL[] = {
@@ -170,6 +184,14 @@ static int fits(const Py_buffer *buffer, Py_ssize_t bytes, const char *name)
     return !buffer->obj || buffer->len == bytes;
 }
 
+static int has_size(int block_size)
+{
+    if (block_size >= 1 && block_size <= MOST_ELEMENTS)
+        return 1;
+    PyErr_Format(PyExc_ValueError, "blocks must have 1 to %d elements, not %d", MOST_ELEMENTS, block_size);
+    return 0;
+}
+
 /* Rules from a tuple with the fields of struct encoding, for the converter "O&" of PyArg_ParseTuple. */
 static int rules_of(PyObject *tuple, void *rules)
 {
@@ -178,10 +200,7 @@ static int rules_of(PyObject *tuple, void *rules)
                           &e->flush_input, &e->flush_element, &e->random_bits, &e->divides, &e->man_bits,
                           &e->lowest_field, &e->smallest_normal, &e->sign_mask, &e->mask, &e->limit, &e->random_range))
         return 0;
-    if (e->block_size >= 1 && e->block_size <= MOST_ELEMENTS)
-        return 1;
-    PyErr_Format(PyExc_ValueError, "blocks must have 1 to %d elements, not %d", MOST_ELEMENTS, e->block_size);
-    return 0;
+    return has_size(e->block_size);
 }
 
 static Py_ssize_t width_of(const struct encoding *e)
@@ -302,30 +321,39 @@ static PyObject *decode(PyObject *module, PyObject *arguments)
     return result;
 }
 
-PyDoc_STRVAR(errors_doc, "errors(numbers, codes, values, factors, largest, maxima, signal, noise, saturated, flushed)"
-                         "\n--\n\nErrors of whole blocks of FP32 patterns, in units of their scales.");
+PyDoc_STRVAR(errors_doc, "errors(format, values, numbers, scales, codes, reciprocals, largest, special)\n--\n\n"
+                         "Errors of whole blocks of FP32 patterns, but for those that are marked as special: sums of "
+                         "squares of numbers and errors, counts of saturated and flushed elements, and the smallest "
+                         "and the largest of the largest magnitudes.");
 
 static PyObject *errors(PyObject *module, PyObject *arguments)
 {
     float largest;
-    Py_buffer numbers, codes, values, factors, maxima, signal, noise, saturated, flushed;
+    struct decoding d;
+    struct errors sums = {.amax_min = (float)Py_HUGE_VAL};
+    Py_buffer values, numbers, scales, codes, reciprocals, special;
     PyObject *result = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "y*y*y*y*fw*w*w*w*w*", &numbers, &codes, &values, &factors, &largest, &maxima,
-                          &signal, &noise, &saturated, &flushed))
+    if (!PyArg_ParseTuple(arguments, "O&y*y*y*y*y*fw*", format_of, &d, &values, &numbers, &scales, &codes, &reciprocals,
+                          &largest, &special))
         return NULL;
-    const Py_ssize_t bytes = factors.len, blocks = bytes / 4, size = blocks ? codes.len / blocks : 0;
-    if (fits(&codes, blocks * size, "codes") && fits(&numbers, codes.len * 4, "numbers") &&
-        fits(&values, 1024, "values") && fits(&maxima, bytes, "maxima") && fits(&signal, bytes, "signal") &&
-        fits(&noise, bytes, "noise") && fits(&saturated, bytes, "saturated") && fits(&flushed, bytes, "flushed")) {
-        const struct errors found = {maxima.buf, signal.buf, noise.buf, saturated.buf, flushed.buf};
+    const Py_ssize_t blocks = scales.len, elements = blocks * d.block_size;
+    if (has_size(d.block_size) && fits(&values, 1024, "values") && fits(&reciprocals, 1024, "reciprocals") && fits(&codes, elements, "codes") &&
+        fits(&numbers, elements * 4, "numbers") && fits(&special, blocks, "special")) {
+        d.values = values.buf;
         Py_BEGIN_ALLOW_THREADS
-        chosen->errors(numbers.buf, codes.buf, values.buf, factors.buf, largest, (size_t)blocks, (size_t)size, &found);
+        chosen->errors(numbers.buf, scales.buf, codes.buf, &d, reciprocals.buf, largest, (size_t)blocks, special.buf,
+                       &sums);
         Py_END_ALLOW_THREADS
-        result = Py_NewRef(Py_None);
+        for (int width = 8; width; width /= 2)
+            for (int i = 0; i < width; i++) {
+                sums.signal[i] += sums.signal[i + width], sums.noise[i] += sums.noise[i + width];
+                sums.saturated[i] += sums.saturated[i + width], sums.flushed[i] += sums.flushed[i + width];
+            }
+        result = Py_BuildValue("ddiiff", sums.signal[0], sums.noise[0], (int)sums.saturated[0], (int)sums.flushed[0],
+                               sums.amax_min, sums.amax_max);
     }
-    release((Py_buffer *const[]){&numbers, &codes, &values, &factors, &maxima, &signal, &noise, &saturated, &flushed},
-            9);
+    release((Py_buffer *const[]){&values, &numbers, &scales, &codes, &reciprocals, &special}, 6);
     return result;
 }
 

@@ -22,7 +22,6 @@ from mxcast.models.fast import decode as fast_decode
 from mxcast.models.fast import encode as fast_encode
 from mxcast.models.fast.cast import cast_patterns
 from mxcast.models.fast.encode import _quantize_part
-from mxcast.models.fast.scale import scale_reciprocals
 from mxcast.models.native import decode as native_decode
 from mxcast.models.native import encode as native_encode
 from mxcast.models.native.encode import ROUNDINGS, SOURCES, Rules, encode_blocks, rules_of
@@ -194,20 +193,18 @@ def test_errors_of_blocks(element, size, instruction_set):
     rng = np.random.default_rng(6)
     x = rng.standard_normal((999, size), dtype=np.float32)
     x[::3] *= np.exp2(rng.integers(-40, 1, x[::3].shape)).astype(np.float32)
-    x[5], x[6, 0] = 0, -0.0
+    x[5], x[6, 0], x[7, 1] = 0, -0.0, np.inf
     q = quantize(x, rules)
-    bits, factors = x.view(np.uint32).reshape(-1), scale_reciprocals(q.scales[:, 0])
-    buffers = scratch_buffers(x.size, rules)
-    found = statistics._by_module(bits, factors, q.codes, rules, buffers)
-    expected = statistics._by_numpy(bits, factors, q.codes, rules, buffers)
-    for name in ("amax", "saturated", "flushed"):
-        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
-    assert found.flushed.any() and found.saturated.any()
+    given = x.view(np.uint32).reshape(-1), q.scales[:, 0], q.codes, rules, scratch_buffers(x.size, rules)
+    found, left_out = statistics._by_module(*given)
+    expected, expected_left_out = statistics._by_numpy(*given)
+    assert np.array_equal(left_out, expected_left_out) and left_out[7] and not left_out[6]
+    for name in ("saturated", "flushed", "amax_min", "amax_max"):
+        assert getattr(found, name) == getattr(expected, name), name
+    assert found.flushed and found.saturated and found.amax_min == 0
+    assert (found.signal, found.noise) == pytest.approx((expected.signal, expected.noise), rel=1e-5, abs=0)
     native.kernels.choose("baseline")
-    for name in ("signal", "noise"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-5)
-        same = getattr(statistics._by_module(bits, factors, q.codes, rules, buffers), name)
-        assert np.array_equal(same, getattr(found, name)), name
+    assert statistics._by_module(*given)[0] == found
 
 
 @pytest.mark.parametrize("format, source", [("e4m3", "fp32"), ("ue8m0", "fp64"), ("e5m2", "bf16"), ("e2m1", "fp16")])
