@@ -37,7 +37,7 @@ __all__ = [*PUBLIC, "__version__"]
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from .version import VERSION
+        from .host.version import VERSION
 
         return VERSION
     if name not in PUBLIC:

@@ -25,9 +25,9 @@ from parts.pages import table
 from mxcast.compare.encode import certificate
 from mxcast.compare.evaluation import Evaluation
 from mxcast.compare.input_domain import common_domain
+from mxcast.host.version import VERSION
 from mxcast.spec import BLOCKS, PROFILES, Encode, numerics
 from mxcast.spec.profiles.resolve import like
-from mxcast.version import VERSION
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "records" / "differences.json"

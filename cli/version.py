@@ -4,6 +4,6 @@ from __future__ import annotations
 
 
 def print_version() -> None:
-    from ..version import VERSION
+    from ..host.version import VERSION
 
     print(f"mxcast {VERSION}")

@@ -12,16 +12,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import hashlib
 import json
 import os
 import re
-import secrets
 import shutil
 import stat
 import sys
 import time
-import tomllib
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,6 +47,8 @@ def regular(path: Path | str) -> Path:
 
 def read_toml(path: Path | str) -> dict[str, object]:
     """The document in a TOML file. Raises OSError if it is missing, and ValueError if it is no file or not TOML."""
+    import tomllib
+
     path = regular(path)
     try:
         text = path.read_bytes().decode("utf-8-sig")  # without the byte order mark of Windows
@@ -130,7 +129,7 @@ def _is_temporary(path: str) -> bool:
 
 def _new_file(folder: Path, name: str) -> tuple[Path, int]:
     while True:
-        temporary = folder / f".{name}.{secrets.token_hex(4)}.{PART}"
+        temporary = folder / f".{name}.{os.urandom(4).hex()}.{PART}"
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o666)
         if _lock(handle, temporary):
             return temporary, handle
@@ -180,7 +179,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
 
 def _new_folder(parent: Path) -> tuple[Path, int]:
     while True:
-        folder = parent / f"{secrets.token_hex(8)}.{PART}"
+        folder = parent / f"{os.urandom(8).hex()}.{PART}"
         folder.mkdir()
         try:
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -282,6 +281,8 @@ def claimed(folder: Path, while_waiting: Callable[[], None] | None = None) -> It
 
 def sha256(*parts: str | bytes) -> str:
     """Hex digest of the parts and their lengths."""
+    import hashlib
+
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...hdl import (
-    CHOICES,
-    CONFIGURATIONS,
-    CONSTRAINTS,
-    DECODER_CHOICES,
-    NVFP4_CHOICES,
-    ConverterConfig,
-    HardwareConfig,
-    Microarchitecture,
-)
+from ...hdl import CONFIGURATIONS, CONSTRAINTS, ConverterConfig, HardwareConfig
 from ...hdl.emission.designs import design_in, design_of
 from ...spec import BLOCKS, SCALARS, Cast, Encode, block_format
 from ...spec.catalogue import known_name, unknown_name
@@ -24,26 +14,12 @@ from ...spec.identifiers import LONGEST
 from ...spec.profiles.resolve import formats_of
 from ..output.output import Output
 from .assignments import RULES
+from .built import BUILT
 from .common import OPERATIONS, RuleOptions
 from .hardware import HardwareOptions
 from .rules import asked
 
 ALL = "all"
-
-OF_ANY = ("registered_after", "optimize", "target", *CONSTRAINTS)
-OF_BLOCKS = (*OF_ANY, "layout")
-OF_BEATS = (*OF_BLOCKS, "lanes", "interface")
-
-BUILT: dict[str, tuple[str, ...]] = {
-    "encode": (*(field.name for field in dataclasses.fields(Microarchitecture)), "optimize", "target", *CONSTRAINTS),
-    "decode": (*DECODER_CHOICES, *OF_BEATS, "scale_place"),
-    "cast": (*OF_ANY, "interface"),
-    "two_level_encode": (*NVFP4_CHOICES, *OF_BLOCKS),
-    "two_level_decode": OF_BLOCKS,
-    "hadamard": OF_ANY,
-    "tile": (*CHOICES, *OF_ANY),
-}
-"""Choices of the hardware that --set takes beside `RULES`, by operation."""
 
 FORMATS: dict[str, Iterable[str]] = {
     "encode": BLOCKS,

@@ -99,7 +99,7 @@ def _check_rules(verb: str, found: Asked) -> None:
     for key in found.fields:
         if key in RULES[found.op]:
             continue
-        from .request import BUILT
+        from .built import BUILT
 
         if key in BUILT[found.op]:
             raise ValueError(f"{key} is a choice of the hardware: mxcast {verb} takes rules only")

@@ -83,7 +83,7 @@ def _table(path: Path, name: str, table: object) -> dict[str, object]:
 
 
 def _of_hardware() -> tuple[str, ...]:
-    from .request import BUILT
+    from .built import BUILT
 
     return BUILT[Encode.name]
 

@@ -19,10 +19,10 @@ import numpy as np
 
 from ...hdl.config.command import command_line
 from ...host.files import claimed, parsed_json, regular, sha256, write_whole
+from ...host.version import VERSION
 from ...sim.transactions import Transactions, packed, word
 from ...spec import Operation, Port, operation_of
 from ...spec.profiles.resolve import profile_of
-from ...version import VERSION
 from ..identify.expected.exact_results import exact_results
 from .vectors import Category, VectorSet, distinct, least_distinct
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -120,6 +119,8 @@ def random_bits_under(rounding: Rule, given: object) -> int:
 
 def short_id(identity: Mapping[str, object]) -> str:
     """First eight hex digits of the SHA-256 of the canonical JSON."""
+    import hashlib
+
     text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...host.version import VERSION
 from ...spec.layouts.catalogue import Layout
 from ...spec.layouts.scaled import AnyLayout, layouts_of, tile_named
-from ...version import VERSION
 from .compressed_tensors import kv_cache_scheme
 from .document import HF_QUANT_CONFIG, Document, json_object, texts
 from .fp8 import fp8

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...host.files import parsed_json
+from ...host.version import VERSION
 from ...models.arrays.source import code_dtype
 from ...spec import Encode, Nvfp4Encode
 from ...spec.catalogue import excerpt
-from ...version import VERSION
 from ..containers.contents import DTYPES, Contents, Header, Stored
 from ..convert.tiles import codes_and_scales_shapes
 

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from mxcast.host.version import VERSION
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 ROOMS = [
@@ -105,7 +107,7 @@ def test_wheel_has_the_metadata(built) -> None:
         metadata = wheel.read(next(n for n in wheel.namelist() if n.endswith(".dist-info/METADATA"))).decode()
         scripts = wheel.read(next(n for n in wheel.namelist() if n.endswith(".dist-info/entry_points.txt"))).decode()
     header, _, description = metadata.partition("\n\n")
-    assert f"Version: {PROJECT['project']['version']}" in header.splitlines()
+    assert f"Version: {VERSION}" in header.splitlines()
     assert "License-Expression: Apache-2.0" in header.splitlines()
     assert description.strip() == (ROOT / "README.md").read_text().strip()
     assert "mxcast = mxcast.cli:main" in scripts.splitlines()
@@ -191,7 +193,7 @@ def test_a_users_script_is_type_checked(installed, tmp_path) -> None:
 
 
 def test_the_installed_command_prints_its_version(installed, tmp_path) -> None:
-    assert _run(installed / "bin" / "mxcast", "--version", cwd=tmp_path) == f"mxcast {PROJECT['project']['version']}\n"
+    assert _run(installed / "bin" / "mxcast", "--version", cwd=tmp_path) == f"mxcast {VERSION}\n"
 
 
 def test_the_installed_command_emits(installed, tmp_path) -> None:

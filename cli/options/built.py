@@ -1,0 +1,22 @@
+"""Choices of the hardware. Its import takes Amaranth along, so commands about numbers leave it out."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ...hdl import CHOICES, CONSTRAINTS, DECODER_CHOICES, NVFP4_CHOICES, Microarchitecture
+
+OF_ANY = ("registered_after", "optimize", "target", *CONSTRAINTS)
+OF_BLOCKS = (*OF_ANY, "layout")
+OF_BEATS = (*OF_BLOCKS, "lanes", "interface")
+
+BUILT: dict[str, tuple[str, ...]] = {
+    "encode": (*(field.name for field in dataclasses.fields(Microarchitecture)), "optimize", "target", *CONSTRAINTS),
+    "decode": (*DECODER_CHOICES, *OF_BEATS, "scale_place"),
+    "cast": (*OF_ANY, "interface"),
+    "two_level_encode": (*NVFP4_CHOICES, *OF_BLOCKS),
+    "two_level_decode": OF_BLOCKS,
+    "hadamard": OF_ANY,
+    "tile": (*CHOICES, *OF_ANY),
+}
+"""Choices of the hardware that --set takes, by operation; `RULES` has its rules."""
