@@ -227,7 +227,7 @@ from mxcast.cli.output import output; output.Output.table = half_made
     "arguments, before",
     [
         (["list"], "from mxcast.cli.output import output; output.Output.table = arrives"),  # in a verb
-        (["--version"], "from importlib import metadata; metadata.version = arrives"),  # before it begins
+        (["--version"], "from mxcast.cli import version; version.print_version = arrives"),  # before it begins
         (["emit", "e4m3"], "from mxcast import hdl; hdl.emit = lambda *_, **__: arrives() or {}[0]"),  # what fails then
         (["list"], "from mxcast.host import signals; signals.install = arrives"),  # before signals are taken care of
         (
