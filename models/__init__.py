@@ -4,7 +4,6 @@ from .arrays.block_array import BlockArray, Quantized
 from .arrays.bridge import bridge, survives
 from .arrays.packing import pack, unpack
 from .arrays.stored_bytes import swizzled, unswizzled
-from .fast.both_ways import BothWays, quantize_both_ways
 from .fast.cast import cast, uncast
 from .fast.decode import dequantize
 from .fast.encode import quantize, quantize_blocks
@@ -13,6 +12,7 @@ from .fast.nvfp4_decode import dequantize_nvfp4
 from .fast.nvfp4_encode import quantize_nvfp4, tensor_amax
 from .fast.philox import philox_random
 from .fast.random_source import source_numbers
+from .fast.tile import BothWays, quantize_both_ways
 from .statistics import Statistics, error_statistics
 
 __all__ = [

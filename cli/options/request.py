@@ -10,7 +10,7 @@ from ...hdl import CONFIGURATIONS, CONSTRAINTS, ConverterConfig, HardwareConfig
 from ...hdl.emission.designs import design_in, design_of
 from ...spec import BLOCKS, SCALARS, Cast, Encode, block_format
 from ...spec.catalogue import known_name, unknown_name
-from ...spec.identifiers import LONGEST
+from ...spec.module_names import LONGEST
 from ...spec.profiles.resolve import formats_of
 from ..output.output import Output
 from .assignments import RULES

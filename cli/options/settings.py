@@ -10,7 +10,7 @@ from typing import Any
 from ...host.files import read_toml
 from ...spec import BlockFormat, Encode, block_format
 from ...spec.catalogue import excerpt, unknown_name
-from ...spec.identifiers import identifier
+from ...spec.module_names import identifier
 from .assignments import RULES
 
 SETS = ("format", "block", "scale_rule", "registered_after")

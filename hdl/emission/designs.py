@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...host.files import claimed, parsed_json, regular, remove
-from ...spec.identifiers import identifier
+from ...spec.module_names import identifier
 from ...spec.profiles.resolve import profile_of
 from ..config.build import config_of
 from ..config.command import command_line

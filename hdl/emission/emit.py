@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from amaranth.lib import wiring
 
 from ...spec import Encode, Role, ScaleOrder, ScalePlace
-from ...spec.identifiers import identifier
+from ...spec.module_names import identifier
 from ..cast.axis import AxisCaster
 from ..cast.block import Caster
 from ..config.cast import CastConfig

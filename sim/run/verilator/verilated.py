@@ -23,13 +23,13 @@ from ....hdl import (
 )
 from ....models import BlockArray, Quantized
 from ....models.arrays.source import DTYPES, Random, widen
-from ....models.fast.both_ways import BothWays, both_ways
 from ....models.fast.cast import cast_array, uncast_array
 from ....models.fast.decode import decoded
 from ....models.fast.encode import check_blocks, quantized
 from ....models.fast.hadamard import rotated_array
 from ....models.fast.nvfp4_decode import nvfp4_decoded
 from ....models.fast.nvfp4_encode import Constants, TensorAmax, nvfp4_array
+from ....models.fast.tile import BothWays, both_ways
 from ....spec import Cast, Decode, Encode, Hadamard, Nvfp4Decode, Nvfp4Encode, Operation, Role, TileEncode
 from ...stored import behind_ports
 from ...transactions import Transactions, data_ports

@@ -132,9 +132,9 @@ def test_no_mutant_is_a_traceback(kind, each, tmp_path, quantized, capsys):
     assert sorted(file.name for file in tmp_path.iterdir() if file.name not in (path.name, "y.safetensors")) == []
 
 
-def header_of_npy(text: str, data: bytes = NUMBERS.tobytes()) -> bytes:
+def npy_with_header(text: str) -> bytes:
     header = text.encode("latin-1")
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + NUMBERS.tobytes()
 
 
 SHAPE = "{{'descr': '<f4', 'fortran_order': False, 'shape': {}, }}"
@@ -198,15 +198,15 @@ def test_a_comment_at_the_end(tmp_path, passes):
         ("b.npy", b"\x93NUMPY"),
         ("c.npy", npy()[:60]),
         ("d.npy", npy()[:-1]),
-        ("e.npy", header_of_npy(SHAPE.format("(-1,)"))),
-        ("f.npy", header_of_npy(SHAPE.format(f"({2**70},)"))),
-        ("g.npy", header_of_npy(SHAPE.format(f"({2**40}, {2**40})"))),
-        ("h.npy", header_of_npy(SHAPE.format("(1.5,)"))),
-        ("i.npy", header_of_npy("(" * 5000 + ")" * 5000)),
-        ("j.npy", header_of_npy(SHAPE.format("(4, 64)").replace("<f4", "|O"))),
-        ("k.npy", header_of_npy(SHAPE.format("(4, 64)").replace("'<f4'", "[('a', '<f4')]"))),
-        ("l.npy", header_of_npy("{")),
-        ("m.npy", header_of_npy(SHAPE.format("(True, 64)").replace("<f4", "<U3"))),
+        ("e.npy", npy_with_header(SHAPE.format("(-1,)"))),
+        ("f.npy", npy_with_header(SHAPE.format(f"({2**70},)"))),
+        ("g.npy", npy_with_header(SHAPE.format(f"({2**40}, {2**40})"))),
+        ("h.npy", npy_with_header(SHAPE.format("(1.5,)"))),
+        ("i.npy", npy_with_header("(" * 5000 + ")" * 5000)),
+        ("j.npy", npy_with_header(SHAPE.format("(4, 64)").replace("<f4", "|O"))),
+        ("k.npy", npy_with_header(SHAPE.format("(4, 64)").replace("'<f4'", "[('a', '<f4')]"))),
+        ("l.npy", npy_with_header("{")),
+        ("m.npy", npy_with_header(SHAPE.format("(True, 64)").replace("<f4", "<U3"))),
         ("n.npy", b"\x93NUMPY\x09\x09" + npy()[8:10] + b"\0\0" + npy()[10:]),
         ("a.npz", b""),
         ("b.npz", npz()[:100]),
@@ -312,7 +312,7 @@ def test_what_is_no_unicode_is_no_text(number, key, quantized, tmp_path, fails):
 
 
 def test_what_a_library_says_of_a_header_is_cut(tmp_path, fails):
-    (tmp_path / "a.npy").write_bytes(header_of_npy("{" + "'a': 1, " * 4000 + "}"))
+    (tmp_path / "a.npy").write_bytes(npy_with_header("{" + "'a': 1, " * 4000 + "}"))
     assert len(fails(2, "quantize", tmp_path / "a.npy", tmp_path / "b.npz", "--format", "e4m3")) < 400
 
 

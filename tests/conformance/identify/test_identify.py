@@ -265,13 +265,11 @@ def test_tables_have_the_same_operations():
     assert set(CALLS) == set(CALLED_WITH) == set(SEPARATIONS)
 
 
-def numbers_encoder(
-    format: str = "e2m1", change: Callable = lambda y, x: y, before: Callable = lambda x: x
-) -> Callable:
+def numbers_encoder(change: Callable = lambda y, x: y, before: Callable = lambda x: x) -> Callable:
     """An encoder that returns numbers, quantized and back."""
 
     def encode(x):
-        return change(mxcast.dequantize(mxcast.quantize(before(x), format)), x)
+        return change(mxcast.dequantize(mxcast.quantize(before(x), "e2m1")), x)
 
     return encode
 

@@ -23,14 +23,14 @@ LINE = "model.norm.weight"
 """A tensor of one axis, which layouts with rows of tiles do not have."""
 
 
-def written_in(layout: Layout, folder, suffix: str = ".safetensors", has_line: bool = True):
+def written_in(layout: Layout, folder, has_line: bool = True):
     """Weights in a layout, and a line of them where it has lines."""
     is_matrix = (
         not has_line or (layout.padding, layout.scale_padding) != ((1, 1), (1, 1)) or "TILES" in layout.order.name
     )
     tensors = {NAME: WEIGHTS} | ({} if is_matrix else {LINE: WEIGHTS[0]})
     save_file(tensors | {"norm": np.ones(3, np.float32)}, folder / "x.safetensors")
-    made, profile = folder / f"made{suffix}", PROFILES.get(str(layout.convention))
+    made, profile = folder / "made.safetensors", PROFILES.get(str(layout.convention))
     patterns = {"exclude": ["norm"]}
     quantize_file(folder / "x.safetensors", made, layout.block, profile, layout=layout.dialect, **patterns)
     return made, tensors.keys()
