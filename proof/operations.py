@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ..hdl import HardwareConfig
+from ..hdl import DecoderConfig, HardwareConfig
 from ..hdl.config.architecture import Interface
 from ..hdl.config.beats import StreamConfig
-from ..spec import Decode, Encode
 from .questions.elementwise import ProvableCast, ProvableDecode
 from .questions.encode import ProvableEncode
 from .questions.lanes import DecodeInBeats, EncodeInBeats
@@ -23,10 +22,7 @@ OPERATIONS: dict[str, AnyProvable] = {
 """The proof of each operation by its name; the others are not proved yet."""
 
 WITH_LANES: dict[str, AnyProvable] = {"encode": EncodeInBeats(), "decode": DecodeInBeats()}
-"""The proof of operations whose hardware has lanes."""
-
-INTERFACES = {Encode.name: tuple(Interface), Decode.name: (Interface.SKID,)}
-"""Interfaces of hardware with lanes that are proved, by operation; `Interface.STREAM` alone for all others."""
+"""The proof of operations whose hardware has lanes, or another interface than `Interface.STREAM`."""
 
 
 def provable(config: HardwareConfig) -> AnyProvable:
@@ -36,17 +32,15 @@ def provable(config: HardwareConfig) -> AnyProvable:
         raise ValueError(
             f"{config.formats}, operation {rules.name}, is not proved yet: verify compares its Verilog with the model"
         )
-    table = WITH_LANES if config.beats > 1 else OPERATIONS
-    if rules.name not in table:
-        raise ValueError(
-            f"{config.formats} with lanes is not proved yet: verify and test compare its Verilog with the model"
-        )
     interface = config.microarchitecture.interface if isinstance(config, StreamConfig) else Interface.STREAM
-    known = INTERFACES.get(rules.name, ()) if config.beats > 1 else ()
-    if interface not in (Interface.STREAM, *known):
+    in_beats = config.beats > 1 or interface is not Interface.STREAM
+    table = WITH_LANES if in_beats else OPERATIONS
+    what = "" if rules.name in table else f"interface={interface}" if config.beats == 1 else "lanes"
+    if isinstance(config, DecoderConfig) and config.block_stream is not None:
+        what = "blocks of a layout in a stream"
+    if what:
         raise ValueError(
-            f"{config.formats} with interface={interface} is not proved yet: verify and test compare its Verilog with "
-            "the model"
+            f"{config.formats} with {what} is not proved yet: verify and test compare its Verilog with the model"
         )
     table[rules.name].check(rules)
     return table[rules.name]

@@ -46,6 +46,10 @@ class Ends:
     """The wires of the registers, next to valid bits, that decide about beats."""
     delays: str
     """The result of `Beats.check_delays` in words."""
+    axis: tuple[str, ...]
+    """The wires of the registers of AXI4-Stream with a reset."""
+    scales: tuple[str, ...]
+    """Inputs of the stream of scales on which the control of beats may depend."""
 
     @property
     def instances(self) -> tuple[str, ...]:
@@ -67,6 +71,8 @@ ENDS: dict[str, Ends] = {
         control=("has_block", "write_beat", "read_beat"),
         delays="the modules in front of the store and behind it are pure delays with an enable; the second one takes "
         "the key and the mode of a block with its first beat",
+        axis=("valid_q", "running_q", "beat", "scale_valid"),
+        scales=("m_axis_scale_tready",),
     ),
     Decode.name: Ends(
         back=NUMBERS,
@@ -76,6 +82,8 @@ ENDS: dict[str, Ends] = {
         control=("beat",),
         delays="the module of the numbers of a beat is a pure delay with an enable, and takes the scale of a block "
         "with its first beat",
+        axis=("running_q", "beat_held", "scale_held"),
+        scales=("s_axis_scale_tvalid",),
     ),
 }
 """By the name of the operation."""
@@ -85,11 +93,8 @@ RESET, AXIS_RESET = "rst", "aresetn"
 """The ports of a stream, and of AXI4-Stream, whose reset is active low."""
 
 HANDSHAKE = (RESET, "i_valid", "o_ready")
-AXIS_HANDSHAKE = (AXIS_RESET, "s_axis_tvalid", "s_axis_tkeep", "s_axis_tlast", "m_axis_tready", "m_axis_scale_tready")
+AXIS_HANDSHAKE = ("s_axis_tvalid", "s_axis_tkeep", "s_axis_tlast", "m_axis_tready")
 """Inputs on which the control of beats may depend."""
-
-AXIS_REGISTERS = ("valid_q", "running_q", "beat", "scale_valid")
-"""Registers of AXI4-Stream with a reset."""
 
 EARLY = {"next_first": "o_first", "next_scale": "scale", "next_marks": "o_marks"}
 """Outputs of the module behind the store in front of its last registers, and the outputs behind these."""
@@ -191,12 +196,20 @@ class Beats:
     @property
     def control_registers(self) -> tuple[str, ...]:
         """The wires of the registers that decide which beat enters the store and which one leaves it."""
-        own = self.ends.control
+        own = self.ends.control if self.config.beats > 1 else ()
         if self.has_halves:
             own = ("key_waits", "can_write", *own[1:])
         if self.has_place:
             own = (*own, "beat_held")
         return (*own, *(f"valid_{place}_q" for place in self.places))
+
+    @property
+    def under_valid(self) -> dict[str, str]:
+        """Wires of AXI4-Stream without a reset on which the control depends, and the valid bits of each."""
+        if self.ends.front:
+            return {"last_q": "valid_q", "next_first": f"valid_{self.places[-2]}_q"}
+        last = {"beat_marks_held_q": "beat_held"} if self.config.beats > 1 else {}
+        return {**last, "beat_has_bytes_held_q": "beat_held"}
 
     def check_known(self) -> None:
         """Raise `StructureError` unless an edge with ``rst`` gives each register of the control a value, and it then
@@ -207,7 +220,7 @@ class Beats:
         top = self.control()
         registers = self.control_registers
         if self.config.has_axis:
-            registers += AXIS_REGISTERS
+            registers += self.ends.axis
         split = ["simplemap", "opt_expr -keepdc"]
 
         def with_constant(bits: list, value: str) -> dict:
@@ -226,15 +239,12 @@ class Beats:
 
         module = with_constant([], "0")
         known = {"0", "1", "x"}
-        known |= {
-            bit
-            for name in (AXIS_HANDSHAKE if self.config.has_axis else HANDSHAKE)
-            for bit in module["ports"][name]["bits"]
-        }
+        inputs = (AXIS_RESET, *AXIS_HANDSHAKE, *self.ends.scales) if self.config.has_axis else HANDSHAKE
+        known |= {bit for name in inputs for bit in module["ports"][name]["bits"]}
         known |= {bit for name in registers for bit in _net(module, name)}
         if self.config.has_axis:
             rst, cleared = AXIS_RESET, with_constant(top["ports"][AXIS_RESET]["bits"], "0")
-            for valid, given in {"valid_q": "last_q", f"valid_{self.places[-2]}_q": "next_first"}.items():
+            for given, valid in self.under_valid.items():
                 without = with_constant(_net(top, valid), "0")
                 for name in registers:
                     if _Delay(without, self.design.top).leaves(_captured(without, name)) & set(_net(without, given)):

@@ -7,11 +7,11 @@ from typing import cast
 
 from ...hdl import DecoderConfig
 from ...hdl.config.architecture import Interface
-from .beats import NUMBERS, Beats
+from .beats import MARKS, NUMBERS, Beats
 from .design import Design
 from .structure import StructureError
 
-PASSED = {"o_first": "is_first", "o_last": "is_last"}
+PASSED = {"o_first": "is_first", "o_last": "is_last", "o_marks": "marks"}
 """Outputs of the module that are inputs some beats before."""
 
 
@@ -34,7 +34,7 @@ def one_beat(beats: Beats) -> Design:
     top = modules.pop(beats.modules[NUMBERS])
     ports = top["ports"]
     for result, given in PASSED.items():
-        if ports[result]["bits"] != ports[given]["bits"]:
+        if (result in ports or result in MARKS) and ports[result]["bits"] != ports[given]["bits"]:
             raise StructureError(f"{result} is not {given}, some beats before")
     names = [port.name for port in of_a_beat(cast("DecoderConfig", beats.config)).ports]
     design = beats.design

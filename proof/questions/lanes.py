@@ -15,6 +15,8 @@ from ..netlist.one_beat import of_a_beat, one_beat
 from ..netlist.structure import StructureError
 from ..netlist.whole_block import at_once, whole_block
 from ..specification.beats.axis import around, axis_questions
+from ..specification.beats.axis_decode import around_decoder, axis_decoder_questions
+from ..specification.beats.induction import Induction
 from ..specification.beats.order import Order
 from ..specification.beats.skid import place, skid_questions
 from ..specification.encode import Specification
@@ -64,7 +66,10 @@ class DecodeInBeats(ProvableDecode):
         order = order_of(config, design)
         order.beats.check_delays()
         beat = one_beat(order.beats)
-        yield from order.questions()
+        if config.has_axis:
+            yield from axis_decoder_questions(*around_decoder(order.beats), len(order.beats.places))
+        else:
+            yield from order.questions()
         if order.beats.has_place:
             yield from skid_questions(place(order.beats))
         order.beats.check_known()
@@ -97,3 +102,10 @@ def order_of(config: HardwareConfig, design: Design) -> Order:
     """The statements about the order of the beats of a design."""
     assert isinstance(config, BeatConfig)
     return Order(Beats(design, config))
+
+
+def around_order(config: HardwareConfig, beats: Beats) -> tuple[Induction, ...]:
+    """The statements about what is around the order of beats; of a decoder with AXI4-Stream, in place of it."""
+    if isinstance(config, BeatConfig) and config.has_axis:
+        return around(beats) if beats.ends.front else around_decoder(beats)
+    return (place(beats),) if beats.has_place else ()

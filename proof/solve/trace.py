@@ -9,12 +9,10 @@ from pathlib import Path
 from ...hdl import HardwareConfig
 from ...host.files import write_whole
 from ..netlist.design import Design
-from ..questions.lanes import order_of
+from ..questions.lanes import around_order, order_of
 from ..questions.question import Question
-from ..specification.beats.axis import around
 from ..specification.beats.induction import Induction
 from ..specification.beats.order import WRONG, Order
-from ..specification.beats.skid import place
 from .solver import solve
 
 FILE = "trace.vcd"
@@ -35,8 +33,7 @@ def trace_of(
 ) -> Trace | None:
     """A trace that shows why a question of the order of beats has another answer, or None if the solver finds none."""
     order = order_of(config, design)
-    around_core = around(order.beats) if config.has_axis else (place(order.beats),) if order.beats.has_place else ()
-    for system in around_core:
+    for system in around_order(config, order.beats):
         if asked.name.startswith(system.name):
             return traced_around(system, config.beats, folder, solver=solver, timeout=timeout)
     return traced(order, folder, solver=solver, timeout=timeout)

@@ -55,7 +55,7 @@ def cut(control: dict, name: str, kept: Iterable[str]) -> dict:
     """The module with a wire as an input in place of what drives it, and with these ports only."""
     if name not in control["netnames"]:
         raise StructureError(f"the design has no wire {name}")
-    (bit,) = control["netnames"][name]["bits"]
+    bits = control["netnames"][name]["bits"]
     nets = [*control["ports"].values(), *control["netnames"].values()]
     unused = 1 + max(one for net in nets for one in net["bits"] if isinstance(one, int))
     unused += sum(len(bits) for part in control["cells"].values() for bits in part["connections"].values())
@@ -63,14 +63,17 @@ def cut(control: dict, name: str, kept: Iterable[str]) -> dict:
         cell: {
             **part,
             "connections": {
-                pin: [unused if one == bit and part["port_directions"][pin] == "output" else one for one in bits]
-                for pin, bits in part["connections"].items()
+                pin: [
+                    unused + bits.index(one) if one in bits and part["port_directions"][pin] == "output" else one
+                    for one in pins
+                ]
+                for pin, pins in part["connections"].items()
             },
         }
         for cell, part in control["cells"].items()
     }
     ports = {port: about for port, about in control["ports"].items() if port in set(kept)}
-    return {**control, "cells": cells, "ports": {**ports, f"cut_{name}": {"direction": "input", "bits": [bit]}}}
+    return {**control, "cells": cells, "ports": {**ports, f"cut_{name}": {"direction": "input", "bits": bits}}}
 
 
 def seen(control: dict, names: Mapping[str, str]) -> dict:

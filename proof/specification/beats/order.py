@@ -120,7 +120,7 @@ class Order:
             if name not in nets:
                 raise StructureError(f"{design.top} has no register {name}")
         for name, members in {
-            **{name: [name] for name in beats.ends.control},
+            **({name: [name] for name in beats.ends.control} if count > 1 else {}),
             **({"has_block": beats.control_registers[:1]} if self.has_store else {}),
             **waiting,
             "front": valid[: beats.front],
@@ -167,7 +167,7 @@ class Order:
     def _wrapper(self, ports: dict[str, dict]) -> str:
         """The module that connects the design and the statements."""
         beats, count = self.beats, self.beats.config.beats
-        place, halves = (count - 1).bit_length(), 1 + beats.has_halves
+        place, halves = max(1, (count - 1).bit_length()), 1 + beats.has_halves
         widths, has_modes = self.widths(ports), f"{CODES}_mode" in ports
         parameters = widths | {
             "STORE": int(self.has_store),
@@ -255,6 +255,7 @@ class Order:
             "  assign odd = " + ("ends[0] != (read_last & ends[1]);" if mode > steady else "0;"),
             *(["  assign front_enable = i_ready;"] if f"{KEYS}_enable" not in ports else []),
             *([] if self.has_store else [f"  {line}" for line in PASSING]),
+            *(["  assign read_beat = 0;"] if count == 1 else []),
             f"  {beats.design.top} design({pins});",
             f"  mxcast_order #({', '.join(f'.{name}({value})' for name, value in parameters.items())}) order(",
             "    " + ", ".join(f".{name}({name})" for name in names) + ");",

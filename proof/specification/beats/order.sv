@@ -118,10 +118,10 @@ module mxcast_order #(
     w_key <= o_key; w_word <= o_word; w_mode <= o_mode; w_first <= o_first; w_last <= o_last;
     inside <= inside + enters - leaves;
     if (enters) begin
-      in_beat <= in_beat + 1'b1;
+      in_beat <= (in_beat + 1) % BEATS;
       if (in_beat == 0) in_mode <= mode;
     end
-    if (leaves) out_beat <= out_beat + 1'b1;
+    if (leaves) out_beat <= (out_beat + 1) % BEATS;
     if (leaves) ahead <= ahead - 1'b1;
     if (is_at_output && at_output == ALL - 1 && leaves) watched <= 0;
     moving <= is_whole ? moving + !is_waiting : 0;
@@ -246,7 +246,7 @@ module mxcast_order #(
       && (entered == ALL ? left_over >= ALL && left_over < inside + ALL
         : left_over == entered && (ahead <= inside || !STORE) && in_beat == entered)),
     // 1: the numbers of beats follow from what is inside
-    read_place == (out_beat + behind) % BEATS && in_beat == (write_place + before) % BEATS,
+    out_beat < BEATS && read_place == (out_beat + behind) % BEATS && in_beat == (write_place + before) % BEATS,
     // 0: all that is inside is in front of the store, in it or behind it, and the next block does not overtake the reader
     inside == behind + stored + before && (SLOTS == 1 ? (has_block ? write_beat <= read_beat : !STORE || read_beat == 0)
       : has_block == (read_place == 0 ? stored >= BEATS : stored == 2 * BEATS - read_place)

@@ -8,10 +8,12 @@ import pytest
 
 from mxcast.hdl import decoder_config, default_name, emitted
 from mxcast.proof import prove
+from mxcast.proof.netlist.beats import Beats
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.questions.lanes import order_of
 from mxcast.proof.solve.solver import solve
 from mxcast.proof.solve.trace import trace_of
+from mxcast.proof.specification.beats.axis_decode import around_decoder, axis_decoder_questions
 from mxcast.proof.specification.beats.order import WRONG
 from mxcast.proof.specification.beats.skid import place, skid_questions
 from mxcast.spec import ELEMENTS
@@ -108,11 +110,63 @@ def test_a_skid_is_proved(tmp_path: Path) -> None:
     assert {"order", "place", "place-ready", "elements"} <= {step.question.name for step in proof.steps}
 
 
+AXIS = decoder_config("e4m3", lanes=2, block_size=8, interface="axis")
+STREAMS = {
+    "a beat that waits is replaced": ("if (!beat_held) beat_codes_held_q", "beat_codes_held_q", "other codes"),
+    "a beat that waits is lost": ("_17_ = aresetn ? _08_", "_17_ = 1'h0 ? _08_", "one is lost"),
+    "a beat is decoded twice": ("_08_ = beat_offered & _07_", "_08_ = beat_offered", "none waits"),
+    "a beat without bytes is decoded": ("_11_ = s_axis_tkeep[0] | s_axis_tlast", "_11_ = 1'h1", "none waits"),
+    "a beat does not wait for its scale": ("_05_ = beat_offered & _04_", "_05_ = beat_offered", "without a scale"),
+    "a scale that waits is lost": ("_18_ = aresetn ? _10_", "_18_ = 1'h0 ? _10_", "scale"),
+    "a scale is of two blocks": ("takes_scale = reads & _25_", "takes_scale = reads & _25_ & beat_held", "scale"),
+    "an empty packet takes a scale": ("_25_ = _24_ & beat_has_bytes", "_25_ = _24_", "scale"),
+    "a beat enters before the reset ends": (
+        "s_axis_tready = beat_ready & running_q",
+        "s_axis_tready = beat_ready",
+        "after a reset",
+    ),
+    "a block does not end with its packet": ("_13_ = beat_marks[0] ? 2'h0 : _12_", "_13_ = _12_", "another scale"),
+    "tlast is lost": ("m_axis_tlast = o_marks[0]", "m_axis_tlast = 1'h0", "tlast"),
+    "tkeep is of another lane": ("m_axis_tkeep = { o_marks[3]", "m_axis_tkeep = { o_marks[2]", "tkeep"),
+    "a result goes while it waits": ("if (_29_) m_axis_tvalid", "m_axis_tvalid", "while it waits"),
+}
+"""Edits of the emitted file with ``interface=axis``, and a word of what its trace shows."""
+
+
+@pytest.mark.parametrize(("old", "new", "word"), STREAMS.values(), ids=STREAMS)
+def test_a_fault_of_streams_has_a_trace(old: str, new: str, word: str, tmp_path: Path) -> None:
+    verilog, name = emitted(AXIS, tmp_path / "right", default_name(AXIS)).read_text(), default_name(AXIS)
+    design = Design(edited(verilog, [(old, new)]), name, tmp_path)
+    for asked in axis_decoder_questions(
+        *around_decoder(Beats(design, AXIS)), len(AXIS.microarchitecture.registered_after)
+    ):
+        if solve(asked.text, asked.names, solver="bitwuzla", timeout=60).result != asked.expected:
+            trace = trace_of(asked, AXIS, design, tmp_path, solver="bitwuzla", timeout=60)
+            assert trace is not None
+            assert word in trace.words[-1]
+            return
+    raise AssertionError("it passes")
+
+
+def test_streams_are_proved(tmp_path: Path) -> None:
+    proof = prove(AXIS, out=tmp_path)
+    assert proof.passed, proof.remark
+    assert {"join", "join-tready", "pass", "pass-valid", "elements"} <= {step.question.name for step in proof.steps}
+
+
+@pytest.mark.parametrize("interface", ["skid", "axis"])
+def test_whole_blocks_with_an_interface_are_proved(interface: str, tmp_path: Path) -> None:
+    proof = prove(decoder_config("e2m1", block_size=4, interface=interface), out=tmp_path)
+    assert proof.passed, proof.remark
+
+
 EVERY = [(format, lanes, {}) for format in ELEMENTS for lanes in (1, 2, 4, 8, 16)]
 EVERY += [
     ("e4m3", 4, {"target": "xcu", "registered_after": "input,read,output"}),
-    *(("e5m2", lanes, {"interface": "skid"}) for lanes in (1, 2, 4, 8, 16)),
+    *(("e5m2", lanes, {"interface": face}) for lanes in (0, 1, 2, 4, 8, 16) for face in ("skid", "axis")),
     ("e2m1", 8, {"destination": "bf16", "rounding": "sr", "random_bits": 4}),
+    ("e2m1", 8, {"destination": "bf16", "rounding": "sr", "random_bits": 4, "interface": "axis"}),
+    ("e4m3", 4, {"target": "xcu", "registered_after": "input,read,output", "interface": "axis"}),
 ]
 
 
