@@ -8,7 +8,7 @@ in which they are left out, and the bits are a question about these modules with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -92,7 +92,7 @@ CLOCK, AXIS_CLOCK = "clk", "aclk"
 RESET, AXIS_RESET = "rst", "aresetn"
 """The ports of a stream, and of AXI4-Stream, whose reset is active low."""
 
-HANDSHAKE = (RESET, "i_valid", "o_ready")
+HANDSHAKE = ("i_valid", "o_ready")
 AXIS_HANDSHAKE = ("s_axis_tvalid", "s_axis_tkeep", "s_axis_tlast", "m_axis_tready")
 """Inputs on which the control of beats may depend."""
 
@@ -165,7 +165,7 @@ class Beats:
         cells = {name: top["cells"].pop(name) for name in self.modules}
         clock = AXIS_CLOCK if self.config.has_axis else CLOCK
         for cell in top["cells"].values():
-            _check_storage(cell, ports[clock])
+            check_storage(cell, ports[clock])
         for instance, cell in cells.items():
             known = self.design.modules[self.modules[instance]]["ports"]
             outside = {CLOCK: clock}
@@ -212,55 +212,17 @@ class Beats:
         return {**last, "beat_has_bytes_held_q": "beat_held"}
 
     def check_known(self) -> None:
-        """Raise `StructureError` unless an edge with ``rst`` gives each register of the control a value, and it then
-        depends on the control and the handshake only. So no address is unknown (x) while these inputs are known.
-
-        With AXI4-Stream they also depend on bits without a reset, but only while a valid bit says that these are known.
-        """
-        top = self.control()
-        registers = self.control_registers
+        """`check_known` for the control, and a `StructureError` if the store is written elsewhere than at an address of
+        its own."""
+        registers, under_valid, reset, inputs = self.control_registers, {}, RESET, HANDSHAKE
         if self.config.has_axis:
-            registers += self.ends.axis
-        split = ["simplemap", "opt_expr -keepdc"]
-
-        def with_constant(bits: list, value: str) -> dict:
-            cells = {
-                name: cell
-                | {
-                    "connections": {
-                        pin: [value if bit in bits and cell["port_directions"][pin] == "input" else bit for bit in pins]
-                        for pin, pins in cell["connections"].items()
-                    }
-                }
-                for name, cell in top["cells"].items()
-            }
-            made = self.design.of_netlist({self.design.top: {**top, "cells": cells}})
-            return made.netlist_after(split)[self.design.top]
-
-        module = with_constant([], "0")
-        known = {"0", "1", "x"}
-        inputs = (AXIS_RESET, *AXIS_HANDSHAKE, *self.ends.scales) if self.config.has_axis else HANDSHAKE
-        known |= {bit for name in inputs for bit in module["ports"][name]["bits"]}
-        known |= {bit for name in registers for bit in _net(module, name)}
-        if self.config.has_axis:
-            rst, cleared = AXIS_RESET, with_constant(top["ports"][AXIS_RESET]["bits"], "0")
-            for given, valid in self.under_valid.items():
-                without = with_constant(_net(top, valid), "0")
-                for name in registers:
-                    if _Delay(without, self.design.top).leaves(_captured(without, name)) & set(_net(without, given)):
-                        raise StructureError(f"{name} depends on {given} without {valid}")
-                known |= set(_net(module, given))
-        else:
-            rst, cleared = RESET, with_constant(top["ports"][RESET]["bits"], "1")
+            registers, under_valid = (*registers, *self.ends.axis), self.under_valid
+            reset, inputs = AXIS_RESET, (*AXIS_HANDSHAKE, *self.ends.scales)
         whole = self.design.modules[self.design.top]
         store = whole["cells"].get("block_store", {"connections": {}})["connections"]
         if self.ends.front and store.get(ADDRESS) != _net(whole, ADDRESS):
             raise StructureError(f"the store is not written at {ADDRESS}")
-        for name in registers:
-            if not set(_captured(cleared, name)) <= {"0", "1"}:
-                raise StructureError(f"{rst} does not clear {name}")
-            if not _Delay(module, self.design.top).leaves(_captured(module, name)) <= known:
-                raise StructureError(f"{name} depends on more than the control of beats")
+        check_known(self.design, self.control(), reset, registers, inputs, under_valid)
 
     def check_delays(self) -> None:
         """Raise `StructureError` unless the modules are pure delays with an enable, and the back takes what is of a
@@ -270,7 +232,7 @@ class Beats:
             module = self._netlist(f"flatten {name}", *UNSAID, *FREED, "memory_map", *WITH_ENABLES, BITS)[name]
             of_block = self.ends.of_block if instance == self.ends.back else ()
             _check_early(module, instance)
-            _Delay(module, instance, of_block).check(registers)
+            Delay(module, instance, of_block).check(registers)
 
     def without_registers(self) -> dict[str, dict]:
         """The modules and those inside them, with wires in place of registers."""
@@ -297,7 +259,55 @@ class Beats:
         return self.design.netlist_after([*DISSOLVED, "proc -norom", *commands, "delete t:$scopeinfo"])
 
 
-def _check_storage(cell: dict, clock: list) -> None:
+def check_known(
+    design: Design,
+    top: dict,
+    reset: str,
+    registers: Iterable[str],
+    inputs: Iterable[str],
+    under_valid: Mapping[str, str],
+) -> None:
+    """Raise `StructureError` unless an edge with the reset gives each register of a flat module a value, and it then
+    depends on these registers and inputs only. So no address is unknown (x) while these inputs are known.
+
+    With AXI4-Stream registers also depend on wires without a reset (``under_valid``), but only while the valid bit of
+    each says that it is known.
+    """
+    split = ["simplemap", "opt_expr -keepdc"]
+
+    def with_constant(bits: list, value: str) -> dict:
+        cells = {
+            name: cell
+            | {
+                "connections": {
+                    pin: [value if bit in bits and cell["port_directions"][pin] == "input" else bit for bit in pins]
+                    for pin, pins in cell["connections"].items()
+                }
+            }
+            for name, cell in top["cells"].items()
+        }
+        return design.of_netlist({design.top: {**top, "cells": cells}}).netlist_after(split)[design.top]
+
+    module = with_constant([], "0")
+    known = {"0", "1", "x"}
+    known |= {bit for name in (reset, *inputs) for bit in module["ports"][name]["bits"]}
+    known |= {bit for name in registers for bit in _net(module, name)}
+    for given, valid in under_valid.items():
+        without = with_constant(_net(top, valid), "0")
+        for name in registers:
+            if Delay(without, design.top).leaves(_captured(without, name)) & set(_net(without, given)):
+                raise StructureError(f"{name} depends on {given} without {valid}")
+        known |= set(_net(module, given))
+    cleared = with_constant(top["ports"][reset]["bits"], "0" if reset == AXIS_RESET else "1")
+    for name in registers:
+        if not set(_captured(cleared, name)) <= {"0", "1"}:
+            raise StructureError(f"{reset} does not clear {name}")
+        if not Delay(module, design.top).leaves(_captured(module, name)) <= known:
+            raise StructureError(f"{name} depends on more than the control of beats")
+
+
+def check_storage(cell: dict, clock: list) -> None:
+    """Raise `StructureError` if a cell is other storage than a register at the rising edge of the clock."""
     kind, pins = cell["type"], cell["connections"]
     if kind in PLAIN and pins["CLK"] == clock and int(cell["parameters"]["CLK_POLARITY"], 2) == 1:
         return
@@ -339,7 +349,7 @@ def _captured(module: dict, name: str) -> list:
     return [taken.get(bit, bit) for bit in _net(module, name)]
 
 
-class _Delay:
+class Delay:
     """The check of a flat module of gates: which of its registers move when."""
 
     def __init__(self, module: dict, instance: str, of_block: tuple[str, ...] = ()) -> None:

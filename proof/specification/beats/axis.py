@@ -6,10 +6,10 @@ The design is cut at two places. `axis_enter.sv` describes what is in front of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
 from ...netlist.beats import CODES, EARLY, KEYS, Beats
-from ...netlist.structure import StructureError
+from ...netlist.cuts import cut, seen
 from ...questions.question import Question
 from .induction import Induction, transitions
 
@@ -49,39 +49,6 @@ def axis_questions(entering: Induction, leaving: Induction) -> Iterator[Question
     yield from leaving.questions()
     for port in ("m_axis_tvalid", "m_axis_scale_tvalid"):
         yield leaving.depends_on_registers(f"leave-{port}", port, "it does not wait for a tready")
-
-
-def cut(control: dict, name: str, kept: Iterable[str]) -> dict:
-    """The module with a wire as an input in place of what drives it, and with these ports only."""
-    if name not in control["netnames"]:
-        raise StructureError(f"the design has no wire {name}")
-    bits = control["netnames"][name]["bits"]
-    nets = [*control["ports"].values(), *control["netnames"].values()]
-    unused = 1 + max(one for net in nets for one in net["bits"] if isinstance(one, int))
-    unused += sum(len(bits) for part in control["cells"].values() for bits in part["connections"].values())
-    cells = {
-        cell: {
-            **part,
-            "connections": {
-                pin: [
-                    unused + bits.index(one) if one in bits and part["port_directions"][pin] == "output" else one
-                    for one in pins
-                ]
-                for pin, pins in part["connections"].items()
-            },
-        }
-        for cell, part in control["cells"].items()
-    }
-    ports = {port: about for port, about in control["ports"].items() if port in set(kept)}
-    return {**control, "cells": cells, "ports": {**ports, f"cut_{name}": {"direction": "input", "bits": bits}}}
-
-
-def seen(control: dict, names: Mapping[str, str]) -> dict:
-    """The module with wires as outputs, by the names of the outputs."""
-    if missing := [wire for wire in names.values() if wire not in control["netnames"]]:
-        raise StructureError(f"the design has no wire {missing[0]}")
-    shown = {port: {"direction": "output", "bits": control["netnames"][wire]["bits"]} for port, wire in names.items()}
-    return {**control, "ports": control["ports"] | shown}
 
 
 def core(beats: Beats, control: dict) -> dict:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...netlist.beats import NUMBERS, Beats
+from ...netlist.cuts import cut, seen
 from ...questions.question import Question
-from .axis import cut, seen
 from .induction import Induction, transitions
 
 WRONG = (
