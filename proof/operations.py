@@ -7,7 +7,7 @@ from ..hdl.config.architecture import Interface
 from ..hdl.config.beats import StreamConfig
 from .questions.elementwise import ProvableCast, ProvableDecode
 from .questions.encode import ProvableEncode
-from .questions.lanes import DecodeInBeats, EncodeInBeats
+from .questions.lanes import CastInBeats, DecodeInBeats, EncodeInBeats
 from .questions.nvfp4.decoder import ProvableNvfp4Decode
 from .questions.nvfp4.encoder import ProvableNvfp4
 from .questions.provable import AnyProvable
@@ -21,7 +21,7 @@ OPERATIONS: dict[str, AnyProvable] = {
 }
 """The proof of each operation by its name; the others are not proved yet."""
 
-WITH_LANES: dict[str, AnyProvable] = {"encode": EncodeInBeats(), "decode": DecodeInBeats()}
+WITH_LANES: dict[str, AnyProvable] = {"encode": EncodeInBeats(), "decode": DecodeInBeats(), "cast": CastInBeats()}
 """The proof of operations whose hardware has lanes, or another interface than `Interface.STREAM`."""
 
 

@@ -214,15 +214,16 @@ class Beats:
     def check_known(self) -> None:
         """`check_known` for the control, and a `StructureError` if the store is written elsewhere than at an address of
         its own."""
-        registers, under_valid, reset, inputs = self.control_registers, {}, RESET, HANDSHAKE
-        if self.config.has_axis:
-            registers, under_valid = (*registers, *self.ends.axis), self.under_valid
-            reset, inputs = AXIS_RESET, (*AXIS_HANDSHAKE, *self.ends.scales)
+        registers = self.control_registers
         whole = self.design.modules[self.design.top]
         store = whole["cells"].get("block_store", {"connections": {}})["connections"]
         if self.ends.front and store.get(ADDRESS) != _net(whole, ADDRESS):
             raise StructureError(f"the store is not written at {ADDRESS}")
-        check_known(self.design, self.control(), reset, registers, inputs, under_valid)
+        if self.config.has_axis:
+            registers, inputs = (*registers, *self.ends.axis), (*AXIS_HANDSHAKE, *self.ends.scales)
+            check_known(self.design, self.control(), AXIS_RESET, registers, inputs, self.under_valid)
+        else:
+            check_known(self.design, self.control(), RESET, registers, HANDSHAKE, {})
 
     def check_delays(self) -> None:
         """Raise `StructureError` unless the modules are pure delays with an enable, and the back takes what is of a

@@ -1,26 +1,27 @@
-"""Questions about hardware with lanes: the order of its beats, and then the bits of a whole block or of a beat."""
+"""Questions about hardware with lanes or AXI4-Stream: the order of its beats, then the bits of a block or of a beat."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
-from ...hdl import ConverterConfig, DecoderConfig, HardwareConfig
+from ...hdl import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig
 from ...hdl.config.beats import BeatConfig
 from ...sim.transactions import Transactions
-from ...spec import Decode, Encode
-from ..netlist.beats import Beats
+from ...spec import Cast, Decode, Encode
+from ..netlist.axis_cast import AxisCast, of_a_word
+from ..netlist.beats import ENDS, Beats
 from ..netlist.design import Design
 from ..netlist.one_beat import of_a_beat, one_beat
 from ..netlist.structure import StructureError
 from ..netlist.whole_block import at_once, whole_block
 from ..specification.beats.axis import around, axis_questions
-from ..specification.beats.axis_decode import around_decoder, axis_decoder_questions
+from ..specification.beats.axis_through import around_way, through_questions, way_of_cast, way_of_decoder
 from ..specification.beats.induction import Induction
 from ..specification.beats.order import Order
 from ..specification.beats.skid import place, skid_questions
 from ..specification.encode import Specification
-from .elementwise import ElementSpecification, ProvableDecode
+from .elementwise import ElementSpecification, ProvableCast, ProvableDecode
 from .encode import ProvableEncode
 from .question import Question
 
@@ -30,6 +31,7 @@ class EncodeInBeats(ProvableEncode):
 
     is_asked_whole: ClassVar[bool] = False
     has_beats: ClassVar[bool] = True
+    handshake: ClassVar[str] = ENDS[Encode.name].delays
 
     def composed(
         self, config: HardwareConfig[Encode], design: Design, specify: Callable[[Encode], Specification]
@@ -57,6 +59,7 @@ class DecodeInBeats(ProvableDecode):
 
     is_asked_whole: ClassVar[bool] = False
     has_beats: ClassVar[bool] = True
+    handshake: ClassVar[str] = ENDS[Decode.name].delays
 
     def composed(
         self, config: HardwareConfig[Decode], design: Design, specify: Callable[[Decode], ElementSpecification]
@@ -67,7 +70,7 @@ class DecodeInBeats(ProvableDecode):
         order.beats.check_delays()
         beat = one_beat(order.beats)
         if config.has_axis:
-            yield from axis_decoder_questions(*around_decoder(order.beats), len(order.beats.places))
+            yield from through_questions(way_of_decoder(order.beats))
         else:
             yield from order.questions()
         if order.beats.has_place:
@@ -95,6 +98,28 @@ class DecodeInBeats(ProvableDecode):
         return super().blocks(rules, {**values, **every})
 
 
+class CastInBeats(ProvableCast):
+    """The proof of a cast by AXI4-Stream."""
+
+    is_asked_whole: ClassVar[bool] = False
+    has_beats: ClassVar[bool] = True
+    handshake: ClassVar[str] = "the way of words is a pure delay with an enable, and the marks of a beat pass with it"
+
+    def composed(
+        self, config: HardwareConfig[Cast], design: Design, specify: Callable[[Cast], ElementSpecification]
+    ) -> Iterator[Question]:
+        """Questions about the order of beats, for any words, and those about the words of a beat."""
+        assert isinstance(config, CastConfig)
+        cast = AxisCast(design, config)
+        word = cast.word()
+        yield from through_questions(way_of_cast(cast))
+        cast.check_known()
+        yield from super().composed(of_a_word(config), word, specify)
+
+    def monolithic(self, config: HardwareConfig[Cast], design: Design, nan_codes_free: bool = False) -> list[Question]:
+        raise StructureError(IN_PARTS.format(config.formats))
+
+
 IN_PARTS = "{} with lanes is proved in parts only"
 
 
@@ -104,8 +129,12 @@ def order_of(config: HardwareConfig, design: Design) -> Order:
     return Order(Beats(design, config))
 
 
-def around_order(config: HardwareConfig, beats: Beats) -> tuple[Induction, ...]:
-    """The statements about what is around the order of beats; of a decoder with AXI4-Stream, in place of it."""
-    if isinstance(config, BeatConfig) and config.has_axis:
-        return around(beats) if beats.ends.front else around_decoder(beats)
+def around_order(config: HardwareConfig, design: Design) -> tuple[Induction, ...]:
+    """The statements about what is around the order of beats; of a decoder or a cast with AXI4-Stream, in place of
+    it."""
+    if isinstance(config, CastConfig):
+        return around_way(way_of_cast(AxisCast(design, config)))
+    beats = order_of(config, design).beats
+    if beats.config.has_axis:
+        return around(beats) if beats.ends.front else around_way(way_of_decoder(beats))
     return (place(beats),) if beats.has_place else ()

@@ -12,6 +12,7 @@ from ...hdl import HardwareConfig
 from ...sim.transactions import Transactions
 from ...spec import Operation, Role
 from ..netlist.design import Design
+from ..netlist.handshake import PROVED
 from .question import Question
 
 Op = TypeVar("Op", bound=Operation)
@@ -27,7 +28,9 @@ class Provable(ABC, Generic[Op, Stated]):
     is_asked_whole: ClassVar[bool] = True
     """Whether a solver answers one question about a whole design."""
     has_beats: ClassVar[bool] = False
-    """Whether a block enters and leaves in several beats."""
+    """Whether beats enter and leave, whose order is a question of its own."""
+    handshake: ClassVar[str] = PROVED
+    """The result of the checks of registers, in words."""
 
     def check(self, rules: Op) -> None:
         """Raise ValueError for rules that are not proved yet."""

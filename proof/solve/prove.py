@@ -14,9 +14,9 @@ from ...host.errors import DesignError
 from ...host.files import claimed, write_whole
 from ...spec.catalogue import known_name
 from ...synth.yosys import yosys_version
-from ..netlist.beats import ADDRESS, ENDS
+from ..netlist.beats import ADDRESS
 from ..netlist.design import NETLISTS, Design
-from ..netlist.handshake import PROVED, check_handshake, moving
+from ..netlist.handshake import check_handshake, moving
 from ..netlist.pipeline import bypassed, combinational
 from ..netlist.stored import with_ports
 from ..netlist.structure import StructureError, check_ports
@@ -215,7 +215,7 @@ def prove(
                 "counterexample": asker.counterexample,
                 "disagreement": asker.disagreement,
                 "second_leg": "; ".join(dict.fromkeys(asker.second_legs)),
-                "handshake": _handshake(config) if config.latency and is_asked else None,
+                "handshake": provable(config).handshake if config.latency and is_asked else None,
             }
         )
         write_whole(folder / "proof.json", json.dumps(proof.to_dict(), indent=2) + "\n")
@@ -378,11 +378,6 @@ class _Asker:
                 raise
             argument.remark = f"{error}: asked as a whole"
             return proof.monolithic(config, design)
-
-
-def _handshake(config: HardwareConfig) -> str:
-    """The result of the checks of registers, in words."""
-    return ENDS[config.numerics.name].delays if provable(config).has_beats else PROVED
 
 
 def _clear(folder: Path) -> None:

@@ -32,11 +32,10 @@ def trace_of(
     asked: Question, config: HardwareConfig, design: Design, folder: Path, *, solver: str, timeout: float
 ) -> Trace | None:
     """A trace that shows why a question of the order of beats has another answer, or None if the solver finds none."""
-    order = order_of(config, design)
-    for system in around_order(config, order.beats):
+    for system in around_order(config, design):
         if asked.name.startswith(system.name):
             return traced_around(system, config.beats, folder, solver=solver, timeout=timeout)
-    return traced(order, folder, solver=solver, timeout=timeout)
+    return traced(order_of(config, design), folder, solver=solver, timeout=timeout)
 
 
 def traced(order: Order, folder: Path, *, solver: str, timeout: float) -> Trace | None:

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of codes and scales into a decoder with AXI4-Stream, and the relation of its registers by which it is proved.
+// The way of beats into a decoder or a cast with AXI4-Stream, and the relation of its registers by which it is proved.
 //
 // One beat and one scale can wait. A beat that begins a block is taken together with the next scale, unless it has no
 // bytes. Beats without bytes are dropped, if they do not end a packet. The decoder takes beats whenever it likes.
 
 module mxcast_join #(
   parameter DATA = 24,   // bits of a beat: codes, marks and random bits
-  parameter SCALE = 8
+  parameter SCALE = 8,
+  parameter SCALES = 1   // 0 if there are no scales
 ) (
   input clk, rst, tvalid, tready, tlast, has_byte, s_tvalid, s_tready,
   input [DATA-1:0] data, shown,                // of the beat that enters, and of the one that is offered
@@ -51,7 +52,7 @@ module mxcast_join #(
   assign related = {
     running == !fresh && (!fresh || !inside && !s_inside),                          // 4
     !s_inside || s_shown == its_scale,                                              // 3
-    !inside || (shown == its_data && held_byte == its_byte),                        // 2
+    !inside || (shown == its_data && (!SCALES || held_byte == its_byte)),                        // 2
     s_held == s_inside,                                                             // 1
     held == inside                                                                  // 0
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of a beat through a decoder with AXI4-Stream, and the relation of its registers by which it is proved.
+// The way of a beat through a decoder or a cast with AXI4-Stream, and the relation of its registers by which it is
+// proved.
 //
 // The module that computes numbers is left out: it is a delay with an enable, and keeps the scale from the first beat of
 // a block. One beat is watched, any of them.
@@ -10,17 +11,18 @@ module mxcast_pass #(
   parameter KEY = 8,     // bits of a scale
   parameter MARKS = 4,   // bits of a packet; the lowest says that the beat is the last
   parameter BEATS = 4,   // beats of a block
-  parameter PLACE = 2    // bits of the number of a beat in its block
+  parameter PLACE = 2,   // bits of the number of a beat in its block
+  parameter OWN = 0      // 1 if registers of the marks are in the design, and not in the module that is left out
 ) (
   input clk, rst, mark,                        // mark: watch the beat that enters
   input reads, first, enable,                  // a beat enters, as the first of its block; registers move
   input [WORD-1:0] word, input [KEY-1:0] key, input [MARKS-1:0] marks,
   input o_valid, o_ready, same,                // same: the ports at the output have what the module gives
-  input [BACK-1:0] valids, input [PLACE-1:0] beat,  // registers of the design
+  input [BACK-1:0] valids, input [PLACE-1:0] beat, input [MARKS*BACK-1:0] kept,  // registers of the design
   output [MARKS-1:0] o_marks, output [WORD-1:0] o_word, output [KEY-1:0] o_key,
   output assumed,
   output [5:0] wrong,
-  output [4:0] related
+  output [5:0] related
 );
   integer i;
   assign assumed = !reads | enable;
@@ -87,10 +89,18 @@ module mxcast_pass #(
         && passed[MARKS*i +: MARKS] == its_marks;
     end
   end
-  reg [BACK:0] held;
-  always @* begin held = 0; for (i = 0; i < BACK; i = i + 1) held = held + valids[i]; end
+  reg [BACK:0] held; reg are_same;
+  always @* begin
+    held = 0; are_same = 1;
+    for (i = 0; i < BACK; i = i + 1) begin
+      held = held + valids[i];
+      if (OWN && valids[i] && kept[MARKS*i +: MARKS] != passed[MARKS*i +: MARKS]) are_same = 0;
+    end
+  end
 
   assign related = {
+    // 5: the marks of a beat move with it
+    are_same,
     // 4: a result that waits has not changed
     !waited || (o_valid && o_word == w_word && o_key == w_key && o_marks == w_marks),
     // 3: the watched beat has moved at every edge that moves registers

@@ -13,7 +13,7 @@ from mxcast.proof.netlist.design import Design
 from mxcast.proof.questions.lanes import order_of
 from mxcast.proof.solve.solver import solve
 from mxcast.proof.solve.trace import trace_of
-from mxcast.proof.specification.beats.axis_decode import around_decoder, axis_decoder_questions
+from mxcast.proof.specification.beats.axis_through import through_questions, way_of_decoder
 from mxcast.proof.specification.beats.order import WRONG
 from mxcast.proof.specification.beats.skid import place, skid_questions
 from mxcast.spec import ELEMENTS
@@ -112,7 +112,7 @@ def test_a_skid_is_proved(tmp_path: Path) -> None:
 
 AXIS = decoder_config("e4m3", lanes=2, block_size=8, interface="axis")
 STREAMS = {
-    "a beat that waits is replaced": ("if (!beat_held) beat_codes_held_q", "beat_codes_held_q", "other codes"),
+    "a beat that waits is replaced": ("if (!beat_held) beat_codes_held_q", "beat_codes_held_q", "other words"),
     "a beat that waits is lost": ("_17_ = aresetn ? _08_", "_17_ = 1'h0 ? _08_", "one is lost"),
     "a beat is decoded twice": ("_08_ = beat_offered & _07_", "_08_ = beat_offered", "none waits"),
     "a beat without bytes is decoded": ("_11_ = s_axis_tkeep[0] | s_axis_tlast", "_11_ = 1'h1", "none waits"),
@@ -137,9 +137,7 @@ STREAMS = {
 def test_a_fault_of_streams_has_a_trace(old: str, new: str, word: str, tmp_path: Path) -> None:
     verilog, name = emitted(AXIS, tmp_path / "right", default_name(AXIS)).read_text(), default_name(AXIS)
     design = Design(edited(verilog, [(old, new)]), name, tmp_path)
-    for asked in axis_decoder_questions(
-        *around_decoder(Beats(design, AXIS)), len(AXIS.microarchitecture.registered_after)
-    ):
+    for asked in through_questions(way_of_decoder(Beats(design, AXIS))):
         if solve(asked.text, asked.names, solver="bitwuzla", timeout=60).result != asked.expected:
             trace = trace_of(asked, AXIS, design, tmp_path, solver="bitwuzla", timeout=60)
             assert trace is not None

@@ -1,0 +1,91 @@
+"""The parts of a cast by AXI4-Stream: the words on their way, which are a pure delay, and everything else."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from ...hdl import CastConfig
+from ...hdl.config.architecture import Interface
+from .beats import AXIS_CLOCK, AXIS_HANDSHAKE, AXIS_RESET, NUMBERS, Delay, check_known, check_storage
+from .cuts import cut, seen
+from .design import DISSOLVED, FREED, UNSAID, Design, provide
+from .pipeline import BITS, WITH_ENABLES, bypass
+from .structure import StructureError
+
+WORDS, MARKS, RANDOM = "beat_words", "beat_marks", "beat_random"
+"""Wires of the beat that is taken next: its words, the marks of its packet, and its random bits."""
+
+ENABLE = "back_enable"
+"""The wire that moves all registers on the way of a beat."""
+
+RESULT = "m_axis_tdata"
+
+
+def of_a_word(config: CastConfig) -> CastConfig:
+    """The configuration of the same cast without registers.
+
+    >>> from mxcast.hdl import cast_config
+    >>> of_a_word(cast_config("e4m3", lanes=4, interface="axis")).latency
+    0
+    """
+    micro = dataclasses.replace(config.microarchitecture, interface=Interface.STREAM, registered_after=())
+    return dataclasses.replace(config, microarchitecture=micro)
+
+
+@dataclass(frozen=True)
+class AxisCast:
+    """The parts of a design with the ports of a cast by AXI4-Stream."""
+
+    design: Design
+    config: CastConfig
+
+    def flat(self) -> dict:
+        """The flat top module. Raises `StructureError` unless all storage is registers at the rising edge of the
+        clock."""
+        provide(self.design.folder)
+        steps = ["flatten", *UNSAID, *FREED, "memory_map", "opt_expr -keepdc", "opt_clean", "delete t:$scopeinfo"]
+        top = self.design.netlist_after([*DISSOLVED, "proc -norom", *steps])[self.design.top]
+        for cell in top["cells"].values():
+            check_storage(cell, top["ports"][AXIS_CLOCK]["bits"])
+        return top
+
+    def control(self) -> dict:
+        """Everything but the way of words: the words of a beat, its marks, and the enable are outputs."""
+        shown = {f"{NUMBERS}_p": WORDS, f"{NUMBERS}_marks": MARKS, f"{NUMBERS}_enable": ENABLE}
+        if self.config.numerics.random_bits:
+            shown[f"{NUMBERS}_random"] = RANDOM
+        top = seen(self.flat(), shown)
+        return {**top, "ports": {name: port for name, port in top["ports"].items() if name != RESULT}}
+
+    def check_known(self) -> None:
+        """`beats.check_known` for the control."""
+        valid = [f"valid_{place}_q" for place in self.config.microarchitecture.registered_after]
+        registers = (*valid, "running_q", "beat_held")
+        check_known(self.design, self.control(), AXIS_RESET, registers, AXIS_HANDSHAKE, {})
+
+    def word(self) -> Design:
+        """The way of words without registers, with the ports of `of_a_word`.
+
+        Raises `StructureError` unless it is a pure delay with an enable.
+        """
+        rules, way = self.config.numerics, self.flat()
+        for name in (ENABLE, WORDS, *([RANDOM] if rules.random_bits else ())):
+            way = cut(way, name, [AXIS_CLOCK, RESULT, *(port for port in way["ports"] if port.startswith("cut_"))])
+        names = {AXIS_CLOCK: "clk", f"cut_{ENABLE}": "enable"}
+        way["ports"] = {names.get(name, name): port for name, port in way["ports"].items()}
+        made = self.design.of_netlist({self.design.top: way})
+        gates = made.netlist_after(["opt_clean", "memory_map", *WITH_ENABLES, BITS])[self.design.top]
+        Delay(gates, "the way of words").check(len(self.config.microarchitecture.registered_after))
+        module = made.netlist_after(["opt_clean", *WITH_ENABLES])[self.design.top]
+        bypass(module)
+        ports = {name: port["bits"] for name, port in module["ports"].items()}
+        entering, *_, leaving = rules.ports
+        if set(ports[RESULT][leaving.width :]) - {"0"}:
+            raise StructureError("a bit of m_axis_tdata above the results is not 0")
+        wires = {entering.name: ("input", ports[f"cut_{WORDS}"])}
+        if rules.random_bits:
+            wires["random"] = "input", ports[f"cut_{RANDOM}"]
+        wires[leaving.name] = "output", ports[RESULT][: leaving.width]
+        module["ports"] = {name: {"direction": way, "bits": bits} for name, (way, bits) in wires.items()}
+        return made.of_netlist({self.design.top: module})
