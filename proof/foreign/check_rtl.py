@@ -15,6 +15,7 @@ from ...conformance.identify.causes.minimise import fewest, smallest
 from ...conformance.identify.causes.named_causes import named_causes
 from ...conformance.identify.causes.suspicions import suspicions
 from ...hdl import HardwareConfig
+from ...hdl.config.beats import StreamConfig
 from ...host.errors import DesignError
 from ...host.files import claimed, write_whole
 from ...sim.causes import Cause
@@ -92,6 +93,10 @@ def check_rtl(
         raise ValueError("check_rtl takes one format and one scale rule")
     if config.layout is not None:
         raise ValueError("check_rtl takes a map from the ports of a design: leave out layout")
+    if config.beats > 1 or (isinstance(config, StreamConfig) and config.is_elastic):
+        raise ValueError(
+            "check_rtl takes whole blocks: leave out lanes and interface; prove takes files of mxcast by rtl"
+        )
     asked = port_map if isinstance(port_map, PortMap) else PortMap.of(port_map)
     version = solver_version(solver)
     say = progress or (lambda text: None)
