@@ -94,9 +94,7 @@ def check_rtl(
     if config.layout is not None:
         raise ValueError("check_rtl takes a map from the ports of a design: leave out layout")
     if config.beats > 1 or (isinstance(config, StreamConfig) and config.is_elastic):
-        raise ValueError(
-            "check_rtl takes whole blocks: leave out lanes and interface; prove takes files of mxcast by rtl"
-        )
+        raise ValueError("check_rtl takes whole blocks: leave out lanes and interface")
     asked = port_map if isinstance(port_map, PortMap) else PortMap.of(port_map)
     version = solver_version(solver)
     say = progress or (lambda text: None)
