@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from ..hdl import GENERIC
+from ..hdl import BEST, GENERIC
 from .devices import DEVICES, Device
 
 
@@ -137,12 +137,14 @@ _TARGETS = (
 
 def _relaxed(target: Target) -> Target:
     """The target with a relaxed clock, for which abc9 maps to few cells. abc9 reports that clock instead of a delay."""
+    name = f"{target.name}-relaxed"
     return replace(
         target,
-        name=f"{target.name}-relaxed",
+        name=name,
         description=f"{target.description}, mapped for area",
         script=f"scratchpad -set abc9.D 100000; {target.script}",
         timed=False,
+        optimized_as=name if name in BEST else target.optimized_as,
     )
 
 

@@ -56,11 +56,16 @@ BEST: dict[str, dict[Goal, Choices]] = {
         Goal.BALANCED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE, "structure": Structure.KEPT},
     },
     "ecp5": {Goal.AREA: {}, Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE}, Goal.BALANCED: {}},
-    "ice40": {Goal.AREA: {}, Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE}, Goal.BALANCED: {}},
+    "ice40": {Goal.AREA: {"quantizer": Quantizer.GATES}, Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE}, Goal.BALANCED: {}},
     "asic": {
         Goal.AREA: {"amax": Amax.BIT_BY_BIT, "quantizer": Quantizer.GATES},
         Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
         Goal.BALANCED: {"quantizer": Quantizer.GATES},
+    },
+    "ecp5-relaxed": {
+        Goal.AREA: {"amax": Amax.BIT_BY_BIT, "quantizer": Quantizer.GATES},
+        Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
+        Goal.BALANCED: {"amax": Amax.BIT_BY_BIT, "quantizer": Quantizer.GATES},
     },
 }
 """For each target and goal, the choices that differ from the first ones. `bench/parts/cost/goals.py` chooses them."""
