@@ -56,16 +56,20 @@ BEST: dict[str, dict[Goal, Choices]] = {
         Goal.BALANCED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE, "structure": Structure.KEPT},
     },
     "ecp5": {Goal.AREA: {}, Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE}, Goal.BALANCED: {}},
-    "ice40": {Goal.AREA: {"quantizer": Quantizer.GATES}, Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE}, Goal.BALANCED: {}},
+    "ice40": {
+        Goal.AREA: {"quantizer": Quantizer.GATES},
+        Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
+        Goal.BALANCED: {"quantizer": Quantizer.GATES},
+    },
     "asic": {
         Goal.AREA: {"amax": Amax.BIT_BY_BIT, "quantizer": Quantizer.GATES},
         Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
-        Goal.BALANCED: {"quantizer": Quantizer.GATES},
+        Goal.BALANCED: {"amax": Amax.BIT_BY_BIT, "quantizer": Quantizer.GATES},
     },
     "ecp5-relaxed": {
         Goal.AREA: {"amax": Amax.BIT_BY_BIT, "quantizer": Quantizer.GATES},
         Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
-        Goal.BALANCED: {"amax": Amax.BIT_BY_BIT, "quantizer": Quantizer.GATES},
+        Goal.BALANCED: {"quantizer": Quantizer.GATES},
     },
 }
 """For each target and goal, the choices that differ from the first ones. `bench/parts/cost/goals.py` chooses them."""
@@ -91,6 +95,11 @@ BEST_DECODERS: dict[str, dict[Goal, tuple[Choices, Choices, Choices]]] = {
         Goal.AREA: (SHIFTED, TABLES, TABLES),
         Goal.SPEED: (SHIFTED, TABLES, TABLES),
         Goal.BALANCED: (SHIFTED, TABLES, TABLES),
+    },
+    "ecp5-relaxed": {
+        Goal.AREA: (SHIFTED, TABLES, SHIFTED),
+        Goal.SPEED: (SHIFTED, TABLES, SHIFTED),
+        Goal.BALANCED: (SHIFTED, TABLES, SHIFTED),
     },
 }
 """The choices of decoders, for elements of one, two and three fraction bits (records/sweeps/decoders.json). All other

@@ -164,17 +164,7 @@ class MsbFirst(AmaxTree):
 
 
 class BitByBit(MsbFirst):
-    """`MsbFirst` with one bit at a time: a lane costs two gates for each bit.
-
-    Gates of two inputs are written, since Yosys shares these with the ORs over all lanes; an AND over a list it keeps
-    apart, which costs 4 % of an encoder on ECP5.
-    """
-
-    def some(self, m: Module, platform: object, name: str, lanes: list[list[Value]]) -> Signal:
-        """Are all bits of any lane set?"""
-        some = Signal(name=name)
-        m.d.comb += some.eq(Cat(reduce(and_, bits) for bits in lanes).any())
-        return some
+    """`MsbFirst` with one bit at a time: a lane costs two gates for each bit."""
 
     def step(
         self, m: Module, platform: object, number: int, now: list[Lane], found: Value, has_flag: bool
@@ -192,6 +182,7 @@ class BitByBit(MsbFirst):
             if not is_last or has_flag:
                 flag = [lane.flag] if is_last else []
                 stays = Signal(name=f"stays_in{number}_{i}")
+                # by gates of two inputs: Yosys shares these, and keeps an AND over a list apart
                 m.d.comb += stays.eq(reduce(and_, [*still_in(lane), lane.rest[-1] | ~some, *flag]))
             following.append(Lane(lane.rest[:-1], lane.flag, stays))
         found = Cat(some, found)

@@ -6,7 +6,7 @@ Area is LUTs, on ECP5 logic cells, as a carry takes two, and of gates NAND gates
 delay that Yosys gives; where it gives none, levels times the mean delay of a level on that target, unless speed alone
 is asked for. Both are geometric means over the formats of the sweep. For the generic target and for gates nothing
 counts that lives by an attribute of one tool, `keep_hierarchy`: kept modules and carry chains. The generic target has
-the geometric mean over all targets.
+the geometric mean over all targets but `-relaxed` ones, whose devices count already.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ DECODER_FIELDS = ("lane", "structure")
 GOALS = (Goal.AREA, Goal.SPEED, Goal.BALANCED)
 Choice = tuple[str, ...]
 """A value for each of these."""
-GATES = ("asic",)
-"""Targets that may choose the gates quantizer. On the other targets the records of rules are of the older forms."""
-CELLS = {"ecp5": "logic cells", "asic": "NAND2"}
+GATES = ("asic", "ecp5", "ecp5-relaxed", "ice40")
+"""Targets whose gates quantizer is on record."""
+CELLS = {"ecp5": "logic cells", "ecp5-relaxed": "logic cells", "asic": "NAND2"}
 """Targets whose area is not counted in LUTs, and its unit."""
 
 
@@ -98,7 +98,7 @@ class Figures:
             scores = self.scores(target, goal, self.choices(target))
         else:
             choices = [choice for choice in self.rows["xcu"] if not needs_an_attribute(choice)]
-            each = [self.scores(name, goal, choices) for name in self.rows]
+            each = [self.scores(name, goal, choices) for name in self.rows if not name.endswith("-relaxed")]
             scores = {choice: mean(one[choice] for one in each) for choice in choices}
         return min(scores, key=lambda choice: scores[choice])
 

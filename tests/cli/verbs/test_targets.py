@@ -44,6 +44,8 @@ XCU = {"amax_key": "reduced", "amax": "carry_chain", "quantizer": "table", "stru
         ("asic", (), {"amax_key": "reduced", "amax": "bit_by_bit", "quantizer": "gates"}),
         ("asic", ("rounding=sr",), {"amax_key": "reduced", "amax": "bit_by_bit"}),
         ("ecp5", (), {"amax_key": "reduced"}),
+        ("ecp5-relaxed", (), {"amax_key": "reduced", "amax": "bit_by_bit", "quantizer": "gates"}),
+        ("ice40", (), {"amax_key": "reduced", "quantizer": "gates"}),
         ("xcu", ("optimize=plain",), {"amax_key": "reduced"}),
         (None, ("optimize=speed",), {"amax_key": "reduced", "amax": "radix4", "quantizer": "table"}),
     ],
