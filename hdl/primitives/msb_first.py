@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from operator import and_
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
@@ -183,7 +182,9 @@ class BitByBit(MsbFirst):
                 flag = [lane.flag] if is_last else []
                 stays = Signal(name=f"stays_in{number}_{i}")
                 # by gates of two inputs: Yosys shares these, and keeps an AND over a list apart
-                m.d.comb += stays.eq(reduce(and_, [*still_in(lane), lane.rest[-1] | ~some, *flag]))
+                m.d.comb += stays.eq(
+                    reduce(lambda all, bit: bit & all, [lane.rest[-1] | ~some, *still_in(lane), *flag])
+                )
             following.append(Lane(lane.rest[:-1], lane.flag, stays))
         found = Cat(some, found)
         return (following, found) if is_last else self.registered(m, f"digit{number}", following, found)

@@ -204,7 +204,7 @@ def test_smallest_is_that_of_the_target():
     sweep = Sweep(name="small", grids=({"target": ("xcu", "ice40")}, {"rounding": ("sr",)}))
     assert [
         (c.microarchitecture.amax, c.microarchitecture.quantizer, c.microarchitecture.structure) for c in configs(sweep)
-    ] == [("carry_chain", "table", "kept"), ("compare", "shift", "flat"), ("carry_chain", "shift", "kept")]
+    ] == [("carry_chain", "table", "kept"), ("compare", "gates", "flat"), ("carry_chain", "shift", "kept")]
     with pytest.warns(FutureWarning, match="optimize smallest is called area now"):
         assert configs(sweep.replace(optimize="smallest")) == configs(sweep)
 
