@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from ...hdl import ConverterConfig
+from ...hdl import ConverterConfig, DecoderConfig
 from ...hdl.config.beats import BeatConfig
 from ...hdl.lanes.keys import front_stages
 from ...spec import Decode, Encode
@@ -204,10 +204,17 @@ class Beats:
         return (*own, *(f"valid_{place}_q" for place in self.places))
 
     @property
+    def has_packed(self) -> bool:
+        """Does a stream have packed blocks?"""
+        return isinstance(self.config, DecoderConfig) and not self.config.is_even
+
+    @property
     def under_valid(self) -> dict[str, str]:
         """Wires of AXI4-Stream without a reset on which the control depends, and the valid bits of each."""
         if self.ends.front:
             return {"last_q": "valid_q", "next_first": f"valid_{self.places[-2]}_q"}
+        if self.has_packed:
+            return {"beat_last_held_q": "beat_held"}
         last = {"beat_marks_held_q": "beat_held"} if self.config.beats > 1 else {}
         return {**last, "beat_has_bytes_held_q": "beat_held"}
 
@@ -220,7 +227,10 @@ class Beats:
         if self.ends.front and store.get(ADDRESS) != _net(whole, ADDRESS):
             raise StructureError(f"the store is not written at {ADDRESS}")
         if self.config.has_axis:
-            registers, inputs = (*registers, *self.ends.axis), (*AXIS_HANDSHAKE, *self.ends.scales)
+            own, scales = self.ends.axis, self.ends.scales
+            if self.has_packed:
+                own, scales = ("running_q", "beat_held", "is_filled", "offset"), ()
+            registers, inputs = (*registers, *own), (*AXIS_HANDSHAKE, *scales)
             check_known(self.design, self.control(), AXIS_RESET, registers, inputs, self.under_valid)
         else:
             check_known(self.design, self.control(), RESET, registers, HANDSHAKE, {})

@@ -9,9 +9,10 @@ from .structure import StructureError
 
 def cut(control: dict, name: str, kept: Iterable[str]) -> dict:
     """The module with a wire as an input in place of what drives it, and with these ports only."""
-    if name not in control["netnames"]:
+    found = control["netnames"].get(name) or control["ports"].get(name)
+    if found is None:
         raise StructureError(f"the design has no wire {name}")
-    bits = control["netnames"][name]["bits"]
+    bits = found["bits"]
     nets = [*control["ports"].values(), *control["netnames"].values()]
     unused = 1 + max(one for net in nets for one in net["bits"] if isinstance(one, int))
     unused += sum(len(bits) for part in control["cells"].values() for bits in part["connections"].values())

@@ -7,6 +7,7 @@ from typing import cast
 
 from ...hdl import DecoderConfig
 from ...hdl.config.architecture import Interface
+from ...spec import ScalePlace
 from .beats import MARKS, NUMBERS, Beats
 from .design import Design
 from .structure import StructureError
@@ -23,7 +24,14 @@ def of_a_beat(config: DecoderConfig) -> DecoderConfig:
     8
     """
     rules = dataclasses.replace(config.numerics, block=config.numerics.block.resized(config.lanes))
-    micro = dataclasses.replace(config.microarchitecture, lanes=0, interface=Interface.STREAM, registered_after=())
+    micro = dataclasses.replace(
+        config.microarchitecture,
+        lanes=0,
+        interface=Interface.STREAM,
+        layout="",
+        scale_place=ScalePlace.APART,
+        registered_after=(),
+    )
     return dataclasses.replace(config, numerics=rules, microarchitecture=micro)
 
 

@@ -16,10 +16,11 @@ from ..netlist.one_beat import of_a_beat, one_beat
 from ..netlist.structure import StructureError
 from ..netlist.whole_block import at_once, whole_block
 from ..specification.beats.axis import around, axis_questions
-from ..specification.beats.axis_through import around_way, through_questions, way_of_cast, way_of_decoder
+from ..specification.beats.axis_through import around_way, through_questions
 from ..specification.beats.induction import Induction
 from ..specification.beats.order import Order
 from ..specification.beats.skid import place, skid_questions
+from ..specification.beats.way import way_of_cast, way_of_decoder
 from ..specification.encode import Specification
 from .elementwise import ElementSpecification, ProvableCast, ProvableDecode
 from .encode import ProvableEncode

@@ -28,7 +28,6 @@ REFUSED = {
     "that try both 4 and 6 are not proved yet": "two_level_encode",
     "operation hadamard, is not proved yet": "hadamard",
     "operation tile, is not proved yet": "tile",
-    "with blocks of a layout in a stream is not proved yet": "decode",
 }
 """Sentences of refusals, and the operations that they are about. docs/verification.md has this list."""
 

@@ -12,7 +12,8 @@ from mxcast.proof.netlist.axis_cast import AxisCast
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.solve.solver import solve
 from mxcast.proof.solve.trace import trace_of
-from mxcast.proof.specification.beats.axis_through import through_questions, way_of_cast
+from mxcast.proof.specification.beats.axis_through import through_questions
+from mxcast.proof.specification.beats.way import way_of_cast
 from mxcast.spec import SCALARS
 
 from .test_lanes import proof_of

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import decoder_config, default_name, emitted
+from mxcast.hdl import DecoderConfig, decoder_config, default_name, emitted
 from mxcast.proof import prove
 from mxcast.proof.netlist.beats import Beats
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.questions.lanes import order_of
 from mxcast.proof.solve.solver import solve
 from mxcast.proof.solve.trace import trace_of
-from mxcast.proof.specification.beats.axis_through import through_questions, way_of_decoder
+from mxcast.proof.specification.beats.axis_through import through_questions
 from mxcast.proof.specification.beats.order import WRONG
 from mxcast.proof.specification.beats.skid import place, skid_questions
+from mxcast.proof.specification.beats.way import way_of_decoder
 from mxcast.spec import ELEMENTS
 
 from ...hdl.planted import edited
@@ -133,17 +134,64 @@ STREAMS = {
 """Edits of the emitted file with ``interface=axis``, and a word of what its trace shows."""
 
 
+def first_fault(config: DecoderConfig, edits: list[tuple[str, str]], folder: Path) -> str:
+    """The last sentence of the trace for the first question that the edited file does not pass."""
+    verilog, name = emitted(config, folder / "right", default_name(config)).read_text(), default_name(config)
+    design = Design(edited(verilog, edits), name, folder)
+    for asked in through_questions(way_of_decoder(Beats(design, config))):
+        if solve(asked.text, asked.names, solver="bitwuzla", timeout=60).result != asked.expected:
+            trace = trace_of(asked, config, design, folder, solver="bitwuzla", timeout=60)
+            assert trace is not None
+            return trace.words[-1]
+    raise AssertionError("it passes")
+
+
 @pytest.mark.parametrize(("old", "new", "word"), STREAMS.values(), ids=STREAMS)
 def test_a_fault_of_streams_has_a_trace(old: str, new: str, word: str, tmp_path: Path) -> None:
-    verilog, name = emitted(AXIS, tmp_path / "right", default_name(AXIS)).read_text(), default_name(AXIS)
-    design = Design(edited(verilog, [(old, new)]), name, tmp_path)
-    for asked in through_questions(way_of_decoder(Beats(design, AXIS))):
-        if solve(asked.text, asked.names, solver="bitwuzla", timeout=60).result != asked.expected:
-            trace = trace_of(asked, AXIS, design, tmp_path, solver="bitwuzla", timeout=60)
-            assert trace is not None
-            assert word in trace.words[-1]
-            return
-    raise AssertionError("it passes")
+    assert word in first_fault(AXIS, [(old, new)], tmp_path)
+
+
+PACKED = decoder_config("e2m1", lanes=4, block_size=8, interface="axis", scale_place="before")
+BLOCKS = {
+    "a word that waits is lost": ("_012_ = aresetn ? _002_", "_012_ = 1'h0 ? _002_", "one is lost"),
+    "the window begins a byte late": ("{ word, word_q[15:8] }", "{ word[7:0], word }", "layout"),
+    "the register keeps an older word": ("if (enable) word_q <= word", "if (enable & offset) word_q <= word", "layout"),
+    "a block does not move the next one": ("_005_ = offset ? 1'h0 : _004_", "_005_ = offset", None),
+    "a word that only fills makes a beat": ("_022_ = is_filled | beat_last", "_022_ = 1'h1", "not with this word"),
+    "an incomplete beat has no mark": ("_019_ = offset ? beat_keep[1]", "_019_ = offset ? beat_keep[0]", "marks"),
+    "bytes of another packet go on": ("_041_ = beat_last ? 1'h0 : _040_", "_041_ = _040_", None),
+    "the scale is a byte of codes": (".scale(window[7:0])", ".scale(window[15:8])", "layout"),
+    "codes are exchanged": (".p(window[23:8])", ".p({ window[19:8], window[23:20] })", "layout"),
+    "tlast is lost": ("m_axis_tlast = o_marks[0]", "m_axis_tlast = 1'h0", "tlast"),
+}
+"""The same for packed blocks."""
+
+
+@pytest.mark.parametrize(("old", "new", "word"), BLOCKS.values(), ids=BLOCKS)
+def test_a_fault_of_packed_blocks_has_a_trace(old: str, new: str, word: str | None, tmp_path: Path) -> None:
+    words = first_fault(PACKED, [(old, new)], tmp_path)
+    assert word is None or word in words
+
+
+@pytest.mark.parametrize(
+    ("format", "fields"),
+    [
+        ("e2m1", {"lanes": 4, "block_size": 8, "scale_place": "before"}),
+        ("e2m1", {"block_size": 8, "scale_place": "after"}),
+        ("e3m2", {"lanes": 8, "layout": "quark_pack"}),
+        pytest.param("e2m1", {"layout": "ggml"}, marks=pytest.mark.slow),
+        pytest.param("e2m1", {"layout": "quark_pack"}, marks=pytest.mark.slow),
+        pytest.param("e2m1", {"layout": "compressed_tensors", "lanes": 8}, marks=pytest.mark.slow),
+        *(
+            pytest.param(format, {"scale_place": "before", "lanes": lanes}, marks=pytest.mark.slow)
+            for format in ELEMENTS
+            for lanes in (0, 8)
+        ),
+    ],
+)
+def test_blocks_of_a_layout_are_proved(format: str, fields: dict[str, str], tmp_path: Path) -> None:
+    proof = prove(decoder_config(format, interface="axis", **fields), out=tmp_path)  # type: ignore[arg-type]
+    assert proof.passed, proof.remark
 
 
 def test_streams_are_proved(tmp_path: Path) -> None:

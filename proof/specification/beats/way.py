@@ -1,0 +1,151 @@
+"""The way of beats by AXI4-Stream through a decoder or a cast: what the statements about it need of the hardware."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ....hdl import DecoderConfig
+from ....spec import Packing, ScalePlace
+from ....spec.layouts.catalogue import ScaleByte
+from ...netlist.axis_cast import AxisCast
+from ...netlist.beats import NUMBERS, Beats
+from ...netlist.design import Design
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks:
+    """Blocks of a layout in a stream: where the scale is, its byte, and the places of codes in the bytes of a beat."""
+
+    place: ScalePlace
+    bias: int
+    """The code of a scale minus its byte."""
+    places: tuple[tuple[int, int] | None, ...]
+    """The code and its bit, by the bit of a beat; None for padding."""
+
+
+def places_of(packing: Packing, bits: int, lanes: int) -> tuple[tuple[int, int] | None, ...]:
+    """The code and its bit, by the bit of the packed codes, as `spec.Packing` says.
+
+    >>> places_of(Packing.HALVES, 4, 4)[:5]
+    ((0, 0), (0, 1), (0, 2), (0, 3), (2, 0))
+    """
+    if packing is Packing.BYTES:
+        return tuple((lane, bit) if bit < bits else None for lane in range(lanes) for bit in range(8))
+    if packing is Packing.HIGH_PARTS:
+        upper = [(lane, bit) for lane in (3, 2, 1, 0) for bit in (4, 5)]
+        lower = [(lane, bit) for lane in (1, 0, 3, 2) for bit in range(4)]
+        return tuple((4 * four + lane, bit) for four in range(lanes // 4) for lane, bit in [*upper, *lower])
+    order = {
+        Packing.HIGH_FIRST: [lane ^ 1 for lane in range(lanes)],
+        Packing.HALVES: [lane // 2 + lane % 2 * (lanes // 2) for lane in range(lanes)],
+    }.get(packing, range(lanes))
+    return tuple((lane, bit) for lane in order for bit in range(bits))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """The way of beats through hardware, whose module of numbers is left out."""
+
+    design: Design
+    control: dict
+    """The flat top module, in which the ports of the module `NUMBERS` are ports too."""
+    lanes: int
+    bits: int
+    """Bits of a word."""
+    random: int
+    """Random bits of a beat."""
+    places: tuple[str, ...]
+    """The places of registers."""
+    beats: int = 1
+    """Beats of a block."""
+    scale: int = 0
+    """Bits of a scale; 0 without scales."""
+    numbers: int
+    """Bits of a number that leaves."""
+    blocks: Blocks | None = None
+    """The blocks of the stream; None if it has the words alone."""
+    has_marks: bool = False
+    """Are the marks' registers among the control, and numbers left to other checks?"""
+
+    @property
+    def marks(self) -> int:
+        """Bits of a packet: its end, the low bit of ``tuser``, and whether each word has all its bytes, or the beat."""
+        return 3 if self.packed else 2 + self.lanes
+
+    @property
+    def words(self) -> dict[str, tuple[str, int, str]]:
+        """The parts of a beat that waits: its wire or port in the control, its bits, and what enters in `joined`."""
+        data, keep = (len(self.control["ports"][f"s_axis_t{name}"]["bits"]) for name in ("data", "keep"))
+        random = {"random": self.random} if self.random else {}
+        if self.packed:
+            parts = {"word": (data, "tdata"), "keep": (keep, "tkeep"), "last": (1, "tlast"), "mark": (1, "tuser[0]")}
+            found = {name: (f"beat_{name}", width, text) for name, (width, text) in parts.items()}
+            return found | {name: (f"beat_{name}", width, f"tuser[{width}:1]") for name, width in random.items()}
+        places = self.blocks.places if self.blocks else places_of(Packing.LITTLE_ENDIAN, self.bits, self.lanes)
+        at = {place: bit for bit, place in enumerate(places)}
+        every = [[at[lane, bit] for bit in range(self.bits)] for lane in range(self.lanes)]
+        ends = [max(bits) // 8 for bits in every]
+        marks = ", ".join([*(f"tkeep[{end}]" for end in reversed(ends)), "tuser[0]", "tlast"])
+        codes = ", ".join(f"tdata[{bit}]" for bits in reversed(every) for bit in reversed(bits))
+        parts = {"p": (self.bits * self.lanes, f"{{{codes}}}")}
+        parts |= {"marks": (self.marks, f"{{{marks}}}")}
+        parts |= {name: (width, f"tuser[{width}:1]") for name, width in random.items()}
+        return {name: (f"{NUMBERS}_{name}", width, text) for name, (width, text) in parts.items()}
+
+    @property
+    def packed(self) -> Blocks | None:
+        """The blocks of the stream, if the scale is next to the codes."""
+        return self.blocks if self.blocks and self.blocks.place is not ScalePlace.APART else None
+
+    @property
+    def has_scales(self) -> bool:
+        """Have scales a stream of their own?"""
+        return bool(self.scale) and not self.packed
+
+    def own(self, *names: str) -> list[str]:
+        return [f"{NUMBERS}_{name}" for name in names]
+
+
+def way_of_decoder(beats: Beats) -> Way:
+    """The way of beats through a decoder."""
+    rules, config = beats.config.numerics, beats.config
+    assert isinstance(config, DecoderConfig)
+    stream, blocks = config.block_stream, None
+    if stream is not None:
+        blocks = Blocks(
+            place=stream.place,
+            bias=127 if stream.scale_byte is ScaleByte.EXPONENT else 0,
+            places=places_of(stream.packing, rules.block.element.bits, config.lanes),
+        )
+    return Way(
+        design=beats.design,
+        control=beats.control(),
+        lanes=config.lanes,
+        bits=rules.block.element.bits,
+        random=rules.random_bits * config.lanes,
+        places=beats.places,
+        beats=config.beats,
+        scale=rules.block.scale.bits,
+        blocks=blocks,
+        numbers=rules.destination.bits,
+    )
+
+
+def way_of_cast(cast: AxisCast) -> Way:
+    """The way of beats through a cast."""
+    rules = cast.config.numerics
+    return Way(
+        design=cast.design,
+        control=cast.control(),
+        lanes=rules.lanes,
+        bits=rules.ports[0].bits,
+        random=rules.random_bits * rules.lanes,
+        numbers=rules.ports[-1].bits,
+        has_marks=True,
+        places=tuple(cast.config.microarchitecture.registered_after),
+    )
+
+
+def vector(width: int) -> str:
+    """The range of a vector in Verilog."""
+    return f"[{width - 1}:0]"
