@@ -80,11 +80,9 @@ def test_impossible_lanes_are_refused(fields, sentence):
 
 def test_what_does_not_know_lanes_says_so(tmp_path):
     config = decoder_config("e2m1", lanes=8)
-    with pytest.raises(ValueError, match="^mxfp4_e2m1 is proved in parts only, as it is emitted: not as a whole"):
-        prove(config, out=tmp_path, whole=True)
-    for fields in ({"interface": "skid"}, {"lanes": 8, "interface": "axis"}):
-        with pytest.raises(ValueError, match=f"^mxfp4_e2m1 with interface={fields['interface']} is not proved yet"):
-            prove(decoder_config("e2m1", **fields), out=tmp_path)
+    for fields in ({"lanes": 8}, {"interface": "skid"}, {"lanes": 8, "interface": "axis"}):
+        with pytest.raises(ValueError, match="^mxfp4_e2m1 is proved in parts only, as it is emitted: not as a whole"):
+            prove(decoder_config("e2m1", **fields), out=tmp_path, whole=True)
     with pytest.raises(ValueError, match="^--dpi sends whole blocks: leave out lanes$"):
         dpi_files(config, "top")
     with pytest.raises(ValueError, match="^latency and frequency_mhz are for whole blocks: with lanes, name"):

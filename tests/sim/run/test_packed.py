@@ -3,7 +3,6 @@
 import pytest
 
 from mxcast.hdl import decoder_config, describe, verilog
-from mxcast.proof import prove
 from mxcast.sim import verify
 from mxcast.sim.run.verilator.verilated import driver_of
 
@@ -66,11 +65,6 @@ def test_a_word_has_the_codes_of_a_beat(element, fields, size):
 def test_impossible_streams_are_refused(fields, sentence):
     with pytest.raises(ValueError, match=f"^{sentence}$"):
         decoder_config("e2m1", **fields)
-
-
-def test_packed_blocks_are_not_proved(tmp_path):
-    with pytest.raises(ValueError, match="^mxfp8_e5m2 with interface=axis is not proved yet"):
-        prove(decoder_config("e5m2", interface="axis", scale_place="before"), out=tmp_path)
 
 
 BUGS = {
