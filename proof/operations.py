@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from ..hdl import HardwareConfig
-from ..hdl.config.architecture import Interface
-from ..hdl.config.beats import StreamConfig
 from .questions.elementwise import ProvableCast, ProvableDecode
 from .questions.encode import ProvableEncode
 from .questions.lanes import CastInBeats, DecodeInBeats, EncodeInBeats
@@ -22,7 +20,7 @@ OPERATIONS: dict[str, AnyProvable] = {
 """The proof of each operation by its name; the others are not proved yet."""
 
 WITH_LANES: dict[str, AnyProvable] = {"encode": EncodeInBeats(), "decode": DecodeInBeats(), "cast": CastInBeats()}
-"""The proof of operations whose hardware has lanes, or another interface than `Interface.STREAM`."""
+"""The proof of operations whose hardware has lanes, or another interface than valid and ready."""
 
 
 def provable(config: HardwareConfig) -> AnyProvable:
@@ -32,8 +30,6 @@ def provable(config: HardwareConfig) -> AnyProvable:
         raise ValueError(
             f"{config.formats}, operation {rules.name}, is not proved yet: verify compares its Verilog with the model"
         )
-    interface = config.microarchitecture.interface if isinstance(config, StreamConfig) else Interface.STREAM
-    in_beats = config.beats > 1 or interface is not Interface.STREAM
-    found = (WITH_LANES if in_beats else OPERATIONS)[rules.name]
+    found = (WITH_LANES if config.has_beats else OPERATIONS)[rules.name]
     found.check(rules)
     return found

@@ -19,4 +19,4 @@ BUILT: dict[str, tuple[str, ...]] = {
     "hadamard": OF_ANY,
     "tile": (*CHOICES, *OF_ANY),
 }
-"""Choices of the hardware that --set takes, by operation; `RULES` has its rules."""
+"""Choices of the hardware that --set takes, by operation. `RULES` has the rules that it takes."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...hdl import BEST, HardwareConfig
-from ...hdl.config.beats import StreamConfig
 from ...hdl.emission.designs import described
 from ...host.cache import refreshed
 from ...host.files import parsed_json, regular
@@ -244,7 +243,7 @@ def _verdict(proof: Proof) -> str:
         texts = list(dict.fromkeys(argument.macros for argument in proof.arguments))
         macros = f" each of {len(texts)} texts ({'; '.join(texts)})" if len(texts) > 1 else ""
         inputs = f"all 2^{bits} inputs"
-        if isinstance(proof.config, StreamConfig) and (proof.config.beats > 1 or proof.config.is_elastic):
+        if proof.config.has_beats:
             inputs += f", in {'packets' if proof.config.has_axis else 'beats'} with any stalls and resets"
         if isinstance(numerics, Nvfp4Encode):
             bits = numerics.block_size * numerics.source.bits

@@ -183,7 +183,7 @@ class BitByBit(MsbFirst):
                 stays = Signal(name=f"stays_in{number}_{i}")
                 # by gates of two inputs: Yosys shares these, and keeps an AND over a list apart
                 m.d.comb += stays.eq(
-                    reduce(lambda all, bit: bit & all, [lane.rest[-1] | ~some, *still_in(lane), *flag])
+                    reduce(lambda stay, bit: bit & stay, [lane.rest[-1] | ~some, *still_in(lane), *flag])
                 )
             following.append(Lane(lane.rest[:-1], lane.flag, stays))
         found = Cat(some, found)

@@ -15,7 +15,6 @@ from ...conformance.identify.causes.minimise import fewest, smallest
 from ...conformance.identify.causes.named_causes import named_causes
 from ...conformance.identify.causes.suspicions import suspicions
 from ...hdl import HardwareConfig
-from ...hdl.config.beats import StreamConfig
 from ...host.errors import DesignError
 from ...host.files import claimed, write_whole
 from ...sim.causes import Cause
@@ -93,7 +92,7 @@ def check_rtl(
         raise ValueError("check_rtl takes one format and one scale rule")
     if config.layout is not None:
         raise ValueError("check_rtl takes a map from the ports of a design: leave out layout")
-    if config.beats > 1 or (isinstance(config, StreamConfig) and config.is_elastic):
+    if config.has_beats:
         raise ValueError("check_rtl takes whole blocks: leave out lanes and interface")
     asked = port_map if isinstance(port_map, PortMap) else PortMap.of(port_map)
     version = solver_version(solver)

@@ -1,9 +1,10 @@
-"""The parts of a cast by AXI4-Stream: the words on their way, which are a pure delay, and everything else."""
+"""The parts of a cast by AXI4-Stream: the datapath of its words, which is a pure delay, and everything else."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from functools import cached_property
 
 from ...hdl import CastConfig
 from ...hdl.config.architecture import Interface
@@ -17,7 +18,7 @@ WORDS, MARKS, RANDOM = "beat_words", "beat_marks", "beat_random"
 """Wires of the beat that is taken next: its words, the marks of its packet, and its random bits."""
 
 ENABLE = "back_enable"
-"""The wire that moves all registers on the way of a beat."""
+"""The wire that moves all registers of the datapath."""
 
 RESULT = "m_axis_tdata"
 
@@ -40,6 +41,7 @@ class AxisCast:
     design: Design
     config: CastConfig
 
+    @cached_property
     def flat(self) -> dict:
         """The flat top module. Raises `StructureError` unless all storage is registers at the rising edge of the
         clock."""
@@ -51,11 +53,11 @@ class AxisCast:
         return top
 
     def control(self) -> dict:
-        """Everything but the way of words: the words of a beat, its marks, and the enable are outputs."""
+        """Everything but the datapath: the words of a beat, its marks, and the enable are outputs."""
         shown = {f"{NUMBERS}_p": WORDS, f"{NUMBERS}_marks": MARKS, f"{NUMBERS}_enable": ENABLE}
         if self.config.numerics.random_bits:
             shown[f"{NUMBERS}_random"] = RANDOM
-        top = seen(self.flat(), shown)
+        top = seen(self.flat, shown)
         return {**top, "ports": {name: port for name, port in top["ports"].items() if name != RESULT}}
 
     def check_known(self) -> None:
@@ -65,18 +67,23 @@ class AxisCast:
         check_known(self.design, self.control(), AXIS_RESET, registers, AXIS_HANDSHAKE, {})
 
     def word(self) -> Design:
-        """The way of words without registers, with the ports of `of_a_word`.
+        """The datapath without registers, with the ports of `of_a_word`.
 
         Raises `StructureError` unless it is a pure delay with an enable.
         """
-        rules, way = self.config.numerics, self.flat()
+        rules, datapath = self.config.numerics, self.flat
+        inputs = [name for name, port in datapath["ports"].items() if port["direction"] == "input"]
         for name in (ENABLE, WORDS, *([RANDOM] if rules.random_bits else ())):
-            way = cut(way, name, [AXIS_CLOCK, RESULT, *(port for port in way["ports"] if port.startswith("cut_"))])
+            datapath = cut(datapath, name, [RESULT, *inputs])
+            inputs.append(f"cut_{name}")
         names = {AXIS_CLOCK: "clk", f"cut_{ENABLE}": "enable"}
-        way["ports"] = {names.get(name, name): port for name, port in way["ports"].items()}
-        made = self.design.of_netlist({self.design.top: way})
+        datapath["ports"] = {names.get(name, name): port for name, port in datapath["ports"].items()}
+        made = self.design.of_netlist({self.design.top: datapath})
         gates = made.netlist_after(["opt_clean", "memory_map", *WITH_ENABLES, BITS])[self.design.top]
-        Delay(gates, "the way of words").check(len(self.config.microarchitecture.registered_after))
+        for name in (AXIS_RESET, *(port for port in gates["ports"] if port.startswith(("s_axis_", "m_axis_")))):
+            if name != RESULT and _reads(gates, gates["ports"].pop(name)["bits"]):
+                raise StructureError(f"{RESULT} depends on {name}, past the beat that enters")
+        Delay(gates, "the datapath").check(len(self.config.microarchitecture.registered_after))
         module = made.netlist_after(["opt_clean", *WITH_ENABLES])[self.design.top]
         bypass(module)
         ports = {name: port["bits"] for name, port in module["ports"].items()}
@@ -89,3 +96,12 @@ class AxisCast:
         wires[leaving.name] = "output", ports[RESULT][: leaving.width]
         module["ports"] = {name: {"direction": way, "bits": bits} for name, (way, bits) in wires.items()}
         return made.of_netlist({self.design.top: module})
+
+
+def _reads(module: dict, bits: list) -> bool:
+    """Does a gate or the result take one of these bits?"""
+    taken = {*module["ports"][RESULT]["bits"]}
+    for cell in module["cells"].values():
+        ways = cell["port_directions"]
+        taken |= {bit for pin, one in cell["connections"].items() if ways[pin] == "input" for bit in one}
+    return bool(taken & set(bits))

@@ -16,22 +16,29 @@ from ..netlist.one_beat import of_a_beat, one_beat
 from ..netlist.structure import StructureError
 from ..netlist.whole_block import at_once, whole_block
 from ..specification.beats.axis import around, axis_questions
-from ..specification.beats.axis_through import around_way, through_questions
+from ..specification.beats.axis_through import around_path, through_questions
 from ..specification.beats.induction import Induction
 from ..specification.beats.order import Order
 from ..specification.beats.skid import place, skid_questions
-from ..specification.beats.way import way_of_cast, way_of_decoder
+from ..specification.beats.stream_path import path_of_cast, path_of_decoder
 from ..specification.encode import Specification
 from .elementwise import ElementSpecification, ProvableCast, ProvableDecode
 from .encode import ProvableEncode
 from .question import Question
 
 
-class EncodeInBeats(ProvableEncode):
-    """The proof of an encoder with lanes."""
+class InParts:
+    """Hardware that is proved in parts only."""
 
     is_asked_whole: ClassVar[bool] = False
-    has_beats: ClassVar[bool] = True
+
+    def monolithic(self, config: HardwareConfig, design: Design, nan_codes_free: bool = False) -> list[Question]:
+        raise StructureError(f"{config.formats} is proved in parts only")
+
+
+class EncodeInBeats(InParts, ProvableEncode):
+    """The proof of an encoder with lanes."""
+
     handshake: ClassVar[str] = ENDS[Encode.name].delays
 
     def composed(
@@ -49,17 +56,10 @@ class EncodeInBeats(ProvableEncode):
         order.beats.check_known()
         yield from super().composed(at_once(config), whole, specify)
 
-    def monolithic(
-        self, config: HardwareConfig[Encode], design: Design, nan_codes_free: bool = False
-    ) -> list[Question]:
-        raise StructureError(IN_PARTS.format(config.formats))
 
-
-class DecodeInBeats(ProvableDecode):
+class DecodeInBeats(InParts, ProvableDecode):
     """The proof of a decoder with lanes."""
 
-    is_asked_whole: ClassVar[bool] = False
-    has_beats: ClassVar[bool] = True
     handshake: ClassVar[str] = ENDS[Decode.name].delays
 
     def composed(
@@ -71,18 +71,13 @@ class DecodeInBeats(ProvableDecode):
         order.beats.check_delays()
         beat = one_beat(order.beats)
         if config.has_axis:
-            yield from through_questions(way_of_decoder(order.beats))
+            yield from through_questions(path_of_decoder(order.beats))
         else:
             yield from order.questions()
         if order.beats.has_place:
             yield from skid_questions(place(order.beats))
         order.beats.check_known()
         yield from super().composed(of_a_beat(config), beat, specify)
-
-    def monolithic(
-        self, config: HardwareConfig[Decode], design: Design, nan_codes_free: bool = False
-    ) -> list[Question]:
-        raise StructureError(IN_PARTS.format(config.formats))
 
     def blocks(self, rules: Decode, values: dict[str, int]) -> Transactions:
         """A block whose beats all have the values of one beat."""
@@ -99,12 +94,10 @@ class DecodeInBeats(ProvableDecode):
         return super().blocks(rules, {**values, **every})
 
 
-class CastInBeats(ProvableCast):
+class CastInBeats(InParts, ProvableCast):
     """The proof of a cast by AXI4-Stream."""
 
-    is_asked_whole: ClassVar[bool] = False
-    has_beats: ClassVar[bool] = True
-    handshake: ClassVar[str] = "the way of words is a pure delay with an enable, and the marks of a beat pass with it"
+    handshake: ClassVar[str] = "the datapath of words is a pure delay with an enable"
 
     def composed(
         self, config: HardwareConfig[Cast], design: Design, specify: Callable[[Cast], ElementSpecification]
@@ -113,15 +106,9 @@ class CastInBeats(ProvableCast):
         assert isinstance(config, CastConfig)
         cast = AxisCast(design, config)
         word = cast.word()
-        yield from through_questions(way_of_cast(cast))
+        yield from through_questions(path_of_cast(cast))
         cast.check_known()
         yield from super().composed(of_a_word(config), word, specify)
-
-    def monolithic(self, config: HardwareConfig[Cast], design: Design, nan_codes_free: bool = False) -> list[Question]:
-        raise StructureError(IN_PARTS.format(config.formats))
-
-
-IN_PARTS = "{} with lanes is proved in parts only"
 
 
 def order_of(config: HardwareConfig, design: Design) -> Order:
@@ -131,11 +118,11 @@ def order_of(config: HardwareConfig, design: Design) -> Order:
 
 
 def around_order(config: HardwareConfig, design: Design) -> tuple[Induction, ...]:
-    """The statements about what is around the order of beats; of a decoder or a cast with AXI4-Stream, in place of
-    it."""
+    """The statements about packets, or about the place of a skid. Of a decoder or a cast with AXI4-Stream, there are no
+    others."""
     if isinstance(config, CastConfig):
-        return around_way(way_of_cast(AxisCast(design, config)))
+        return around_path(path_of_cast(AxisCast(design, config)))
     beats = order_of(config, design).beats
     if beats.config.has_axis:
-        return around(beats) if beats.ends.front else around_way(way_of_decoder(beats))
+        return around(beats) if beats.ends.front else around_path(path_of_decoder(beats))
     return (place(beats),) if beats.has_place else ()

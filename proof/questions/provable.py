@@ -27,8 +27,6 @@ class Provable(ABC, Generic[Op, Stated]):
 
     is_asked_whole: ClassVar[bool] = True
     """Whether a solver answers one question about a whole design."""
-    has_beats: ClassVar[bool] = False
-    """Whether beats enter and leave, whose order is a question of its own."""
     handshake: ClassVar[str] = PROVED
     """The result of the checks of registers, in words."""
 

@@ -251,7 +251,7 @@ class _Asker:
         self.has_array_ports = elaboration.has_array_ports
         objected = objections(elaboration)
         indexed = [objection for objection in objected if objection.index]
-        if provable(proof.config).has_beats and [objection.index for objection in indexed] == [ADDRESS]:
+        if proof.config.has_beats and [objection.index for objection in indexed] == [ADDRESS]:
             objected.remove(indexed[0])  # the address of the store, which is known: `Beats.check_known`
         proof.objections.extend(objection for objection in objected if objection not in proof.objections)
         for reader in readers() if proof.netlist is None else [READ_VERILOG]:
@@ -297,7 +297,7 @@ class _Asker:
         proof.objections.extend(of_readers(proof.objections, unread, elaboration))
 
     def _simulation(self, text: str, folder: Path, icarus: bool) -> Simulation:
-        icarus = icarus and not provable(self.proof.config).has_beats  # its bench holds whole blocks
+        icarus = icarus and not self.proof.config.has_beats  # its bench holds whole blocks
         return Simulation(
             config=self.proof.config, text=text, top=self.name, folder=folder, latency=self.latency, icarus=icarus
         )
@@ -312,7 +312,7 @@ class _Asker:
             )
         except StructureError as error:
             argument.remark = f"{error}: nothing is proved"
-            if provable(config).has_beats:
+            if config.has_beats:
                 self._look_for_a_block(written)
             return
         last = argument.steps[-1]
@@ -363,7 +363,7 @@ class _Asker:
 
     def _questions(self, argument: Argument, written: Design) -> Iterable[Question]:
         config = self.proof.config
-        if provable(config).has_beats:
+        if config.has_beats:
             return provable(config).composed(config, written, provable(config).specification)
         inner = unwrapped(written)
         design = with_ports(self._without_registers(inner), config)

@@ -25,8 +25,6 @@ DECODER_FIELDS = ("lane", "structure")
 GOALS = (Goal.AREA, Goal.SPEED, Goal.BALANCED)
 Choice = tuple[str, ...]
 """A value for each of these."""
-GATES = ("asic", "ecp5", "ecp5-relaxed", "ice40")
-"""Targets whose gates quantizer is on record."""
 CELLS = {"ecp5": "logic cells", "ecp5-relaxed": "logic cells", "asic": "NAND2"}
 """Targets whose area is not counted in LUTs, and its unit."""
 
@@ -77,11 +75,7 @@ class Figures:
 
     def choices(self, target: str) -> list[Choice]:
         """Those that a target may have."""
-        return [
-            choice
-            for choice in self.rows[target]
-            if (target != "asic" or not needs_an_attribute(choice)) and (target in GATES or "gates" not in choice)
-        ]
+        return [choice for choice in self.rows[target] if target != "asic" or not needs_an_attribute(choice)]
 
     def scores(self, target: str, goal: Goal, choices: list[Choice]) -> dict[Choice, float]:
         """The less, the better."""

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of beats into a decoder or a cast with AXI4-Stream, and the relation of its registers by which it is proved.
+// The path of beats into a decoder or a cast with AXI4-Stream, and the relation of its registers by which it is proved.
 //
 // One beat and one scale can wait. A beat that begins a block is taken together with the next scale, unless it has no
 // bytes. Beats without bytes are dropped, if they do not end a packet. The decoder takes beats whenever it likes.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of a beat through a decoder or a cast with AXI4-Stream, and the relation of its registers by which it is
+// The path of a beat through a decoder or a cast with AXI4-Stream, and the relation of its registers by which it is
 // proved.
 //
 // The module that computes numbers is left out: it is a delay with an enable, and keeps the scale from the first beat of
 // a block. One beat is watched, any of them.
 
 module mxcast_pass #(
-  parameter BACK = 2,    // registers on the way
+  parameter BACK = 2,    // registers on the path
   parameter WORD = 16,   // bits of codes and random bits
   parameter KEY = 8,     // bits of a scale
   parameter MARKS = 4,   // bits of a packet; the lowest says that the beat is the last

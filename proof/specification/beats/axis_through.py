@@ -1,6 +1,6 @@
 """Questions about AXI4-Stream around hardware that beats pass: decoders and casts.
 
-`axis_join.sv` describes what is in front of the first valid bit, and `axis_pass.sv` the way from there to the output.
+`axis_join.sv` describes what is in front of the first valid bit, and `axis_pass.sv` the path from there to the output.
 The words of a decoder are codes, with a stream of scales. The words of a cast are independent.
 """
 
@@ -14,7 +14,7 @@ from ...netlist.structure import StructureError
 from ...questions.question import Question, constant, question
 from .axis_unpack import unpacked
 from .induction import Induction, transitions
-from .way import Way, vector
+from .stream_path import StreamPath, vector
 
 JOIN_WRONG = (
     "a beat is taken and none has entered: one was made twice",
@@ -41,23 +41,23 @@ PASS_WRONG = (
 """Faults by the bits of ``wrong`` in `axis_pass.sv`."""
 
 
-def around_way(way: Way) -> tuple[Induction, ...]:
+def around_path(path: StreamPath) -> tuple[Induction, ...]:
     """The statements about beats that enter, about blocks that are packed, and about beats that leave."""
-    return joined(way), *([unpacked(way)] if way.packed else []), passing(way)
+    return joined(path), *([unpacked(path)] if path.packed else []), passing(path)
 
 
-def through_questions(way: Way) -> Iterator[Question]:
-    """The questions about the statements of `around_way`."""
-    joins, *inner, passes = around_way(way)
+def through_questions(path: StreamPath) -> Iterator[Question]:
+    """The questions about the statements of `around_path`."""
+    joins, *inner, passes = around_path(path)
     yield from joins.questions()
-    for port in ("tready", *(["s_tready"] if way.has_scales else [])):
+    for port in ("tready", *(["s_tready"] if path.has_scales else [])):
         yield joins.depends_on_registers(f"join-{port}", port, "no path leads from an input to it")
     for system in inner:
         yield from system.questions()
     yield from passes.questions()
     yield passes.depends_on_registers("pass-valid", "o_valid", "it does not wait for m_axis_tready")
-    for system, wire in ((joins, "reads"), (passes, "o_valid")):
-        states = [f"e{edge}" for edge in range(len(way.places) + 3)]
+    for system, wire in (*((one, "reads") for one in (joins, *inner)), (passes, "o_valid")):
+        states = [f"e{edge}" for edge in range(len(path.places) + 3)]
         happens = [system.wire(wire, state) for state in states[1:]]
         yield question(
             f"{system.name}-can-happen",
@@ -70,40 +70,40 @@ def through_questions(way: Way) -> Iterator[Question]:
         )
 
 
-def joined(way: Way) -> Induction:
+def joined(path: StreamPath) -> Induction:
     """The statements about beats, and scales, that enter."""
-    top, scale = "mxcast_joined", max(1, way.scale)
-    widths = {name: len(port["bits"]) for name, port in way.control["ports"].items()}
-    data, keep, shown = widths["s_axis_tdata"], widths["s_axis_tkeep"], way.words
+    top, scale = "mxcast_joined", max(1, path.scale)
+    widths = {name: len(port["bits"]) for name, port in path.control["ports"].items()}
+    data, keep, shown = widths["s_axis_tdata"], widths["s_axis_tkeep"], path.words
     kept = ["aclk", "aresetn", *(name for name in widths if name.startswith("s_axis_"))]
     kept += [name for name, _, _ in shown.values() if name in widths]
-    kept += way.own("scale", "is_first") if way.has_scales else []
-    bias = f" - 8'd{way.blocks.bias}" if way.blocks and way.blocks.bias else ""
+    kept += path.own("scale", "is_first") if path.has_scales else []
+    bias = f" - 8'd{path.blocks.bias}" if path.blocks and path.blocks.bias else ""
     parts = ", ".join(f"output {vector(width)} {name}" for name, (_, width, _) in shown.items())
     bits, given = sum(width for _, width, _ in shown.values()), ", ".join(text for _, _, text in shown.values())
-    wires = {"seen_reads": "takes_word" if way.packed else "reads", "seen_running": "running_q"}
+    wires = {"seen_reads": "takes_word" if path.packed else "reads", "seen_running": "running_q"}
     wires |= {"seen_held": "beat_held", **{name: name for name, _, _ in shown.values() if name not in widths}}
-    if way.has_scales:
+    if path.has_scales:
         wires |= {"seen_byte": "beat_has_bytes_held_q", "seen_scale_held": "scale_held"}
         scales = f""".s_axis_scale_tdata(s_tdata), .s_axis_scale_tvalid(s_tvalid), .s_axis_scale_tready(s_tready),
     .{NUMBERS}_scale(scale), .{NUMBERS}_is_first(first), .seen_byte(held_byte), .seen_scale_held(s_held),"""
         without = ""
     else:
         scales, without = "", "assign {scale, first, held_byte, s_held} = 0; assign s_tready = running;"
-    made = seen(cut(way.control, "back_enable", kept), wires)
+    made = seen(cut(path.control, "back_enable", kept), wires)
     wrapper = f"""module {top}(input clk, rst, tvalid, tlast, s_tvalid, has_room, input {vector(data)} tdata,
-  input {vector(keep)} tkeep, input {vector(1 + way.random)} tuser, input {vector(scale)} s_tdata,
+  input {vector(keep)} tkeep, input {vector(1 + path.random)} tuser, input {vector(scale)} s_tdata,
   output tready, s_tready, reads, first, assumed, output {vector(len(JOIN_WRONG))} wrong, output [4:0] related,
   output {vector(scale)} scale, {parts});
   wire held, held_byte, s_held, running; wire {vector(scale)} its_byte = scale{bias};
   {without}
-  {way.design.top} design(.aclk(clk), .aresetn(~rst), .s_axis_tdata(tdata), .s_axis_tkeep(tkeep),
+  {path.design.top} design(.aclk(clk), .aresetn(~rst), .s_axis_tdata(tdata), .s_axis_tkeep(tkeep),
     .s_axis_tlast(tlast), .s_axis_tuser(tuser), .s_axis_tvalid(tvalid), .s_axis_tready(tready), {scales}
     .cut_back_enable(has_room), {", ".join(f".{port}({name})" for name, (port, _, _) in shown.items())},
     .seen_reads(reads), .seen_held(held), .seen_running(running));
-  mxcast_join #(.DATA({bits}), .SCALE({scale}), .SCALES({int(way.has_scales)})) join_of(
+  mxcast_join #(.DATA({bits}), .SCALE({scale}), .SCALES({int(path.has_scales)})) join_of(
     .clk(clk), .rst(rst), .tvalid(tvalid), .tready(tready), .tlast(tlast), .has_byte(tkeep[0]),
-    .s_tvalid({"s_tvalid" if way.has_scales else "1'b0"}), .s_tready(s_tready),
+    .s_tvalid({"s_tvalid" if path.has_scales else "1'b0"}), .s_tready(s_tready),
     .data({{{given}}}), .shown({{{", ".join(shown)}}}), .s_data(s_tdata), .s_shown(its_byte),
     .has_room(has_room), .first(first), .reads(reads), .held(held), .held_byte(held_byte), .s_held(s_held),
     .running(running), .assumed(assumed), .wrong(wrong), .related(related));
@@ -114,7 +114,7 @@ endmodule
         claim="beats are taken in order and once, the first of each block under the next scale if there are scales; a "
         "beat waits for its scale and for room only",
         top=top,
-        relation=transitions(way.design, made, "axis_join.sv", wrapper, top),
+        relation=transitions(path.design, made, "axis_join.sv", wrapper, top),
         related=5,
         wrong=JOIN_WRONG,
         shown={
@@ -129,31 +129,31 @@ endmodule
     )
 
 
-def passing(way: Way) -> Induction:
-    """The statements about beats on their way to the output."""
-    top, back, scale, marks = "mxcast_passed", len(way.places), max(1, way.scale), way.marks
-    word, place = way.bits * way.lanes + way.random, max(1, (way.beats - 1).bit_length())
-    leaves = [name for name in way.control["ports"] if name.startswith("m_axis_")]
-    kept = ["aclk", "aresetn", *leaves, *way.own("enable", "is_first", "o_marks", "y")]
-    made = cut(cut(way.control, f"{NUMBERS}_marks", kept), "reads", [*kept, f"cut_{NUMBERS}_marks"])
-    made = seen(made, {"seen_beat": "beat"} if way.beats > 1 else {})
-    nets = [made["netnames"].get(f"valid_{name}_q", {"bits": []})["bits"] for name in way.places]
-    if missing := [name for name, bits in zip(way.places, nets) if len(bits) != 1]:
+def passing(path: StreamPath) -> Induction:
+    """The statements about beats on their path to the output."""
+    top, back, scale, marks = "mxcast_passed", len(path.places), max(1, path.scale), path.marks
+    word, place = path.bits * path.lanes + path.random, max(1, (path.beats - 1).bit_length())
+    leaves = [name for name in path.control["ports"] if name.startswith("m_axis_")]
+    kept = ["aclk", "aresetn", *leaves, *path.own("enable", "is_first", "o_marks", "y")]
+    made = cut(cut(path.control, f"{NUMBERS}_marks", kept), "reads", [*kept, f"cut_{NUMBERS}_marks"])
+    made = seen(made, {"seen_beat": "beat"} if path.beats > 1 else {})
+    nets = [made["netnames"].get(f"valid_{name}_q", {"bits": []})["bits"] for name in path.places]
+    if missing := [name for name, bits in zip(path.places, nets) if len(bits) != 1]:
         raise StructureError(f"the design has no wire valid_{missing[0]}_q")
     made["ports"]["seen_valids"] = {"direction": "output", "bits": [bit for bits in nets for bit in bits]}
-    numbers, keep = way.numbers * way.lanes, len(way.control["ports"]["m_axis_tkeep"]["bits"])
-    whole = ", ".join(f"o_marks[{2 + 8 * byte // way.numbers % (marks - 2)}]" for byte in reversed(range(keep)))
+    numbers, keep = path.numbers * path.lanes, len(path.control["ports"]["m_axis_tkeep"]["bits"])
+    whole = ", ".join(f"o_marks[{2 + 8 * byte // path.numbers % (marks - 2)}]" for byte in reversed(range(keep)))
     same = f"m_tkeep == {{{whole}}} && m_tlast == o_marks[0] && m_tuser == o_marks[1]"
-    without = ["assign beat = 0;"] if way.beats == 1 else []
-    if way.has_marks:
-        made = seen(made, {f"seen_marks_{name}": f"marks_{name}_q" for name in way.places})
-        own = [f".seen_marks_{name}(kept[{marks * (at + 1) - 1}:{marks * at}])," for at, name in enumerate(way.places)]
+    without = ["assign beat = 0;"] if path.beats == 1 else []
+    if path.has_marks:
+        made = seen(made, {f"seen_marks_{name}": f"marks_{name}_q" for name in path.places})
+        own = [f".seen_marks_{name}(kept[{marks * (at + 1) - 1}:{marks * at}])," for at, name in enumerate(path.places)]
         without.append("assign first = 1;")
     else:
         same = f"m_tdata == y && {same}"
         own = [f".m_axis_tdata(m_tdata), .{NUMBERS}_y(y), .{NUMBERS}_o_marks(o_marks), .{NUMBERS}_is_first(first),"]
         without.append("assign kept = 0;")
-    beat = ".seen_beat(beat), " if way.beats > 1 else ""
+    beat = ".seen_beat(beat), " if path.beats > 1 else ""
     wrapper = f"""module {top}(input clk, rst, mark, reads, m_axis_tready, input {vector(word)} word,
   input {vector(scale)} key, input {vector(marks)} marks, input {vector(numbers)} y,
   output first, enable, o_valid, assumed, output {vector(len(PASS_WRONG))} wrong,
@@ -161,11 +161,11 @@ def passing(way: Way) -> Induction:
   wire {vector(numbers)} m_tdata; wire {vector(keep)} m_tkeep; wire m_tlast, m_tuser;
   wire {vector(marks * back)} kept; wire {vector(back)} valids; wire {vector(place)} beat;
   {" ".join(without)}
-  {way.design.top} design(.aclk(clk), .aresetn(~rst), .cut_reads(reads), .cut_{NUMBERS}_marks(marks), {" ".join(own)}
+  {path.design.top} design(.aclk(clk), .aresetn(~rst), .cut_reads(reads), .cut_{NUMBERS}_marks(marks), {" ".join(own)}
     .m_axis_tkeep(m_tkeep), .m_axis_tlast(m_tlast), .m_axis_tuser(m_tuser),
     .m_axis_tvalid(o_valid), .m_axis_tready(m_axis_tready), .{NUMBERS}_enable(enable), {beat}.seen_valids(valids));
-  mxcast_pass #(.BACK({back}), .WORD({word}), .KEY({scale}), .MARKS({marks}), .BEATS({way.beats}), .PLACE({place}),
-    .OWN({int(way.has_marks)})) pass(
+  mxcast_pass #(.BACK({back}), .WORD({word}), .KEY({scale}), .MARKS({marks}), .BEATS({path.beats}), .PLACE({place}),
+    .OWN({int(path.has_marks)})) pass(
     .clk(clk), .rst(rst), .mark(mark), .reads(reads), .first(first), .enable(enable), .word(word), .key(key),
     .marks(marks), .o_valid(o_valid), .o_ready(m_axis_tready), .valids(valids), .beat(beat), .kept(kept), .same({same}),
     .o_marks(o_marks), .o_word(o_word), .o_key(o_key), .assumed(assumed), .wrong(wrong), .related(related));
@@ -176,7 +176,7 @@ endmodule
         claim="each beat that is taken leaves once and in order, with its words under the scale of its block, "
         f"unchanged while it waits, and within {back} edges without stalls",
         top=top,
-        relation=transitions(way.design, made, "axis_pass.sv", wrapper, top),
+        relation=transitions(path.design, made, "axis_pass.sv", wrapper, top),
         related=6,
         wrong=PASS_WRONG,
         shown={

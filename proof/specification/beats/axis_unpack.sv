@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way from words of packed blocks to beats, and the relation of its registers by which it is proved.
+// The path from words of packed blocks to beats, and the relation of its registers by which it is proved.
 //
 // A packet is bytes. A block is its codes, in beats of SIZE bytes, and a byte for the scale, in front of them or behind
 // them. A beat is complete when the word with its last byte is taken. A packet that ends within a beat leaves a last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from mxcast.hdl import ConverterConfig, ConverterFields, HardwareConfig, convert
 from mxcast.proof import Proof, prove
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.questions.lanes import order_of
+from mxcast.proof.questions.question import Question
 from mxcast.proof.solve.solver import solve
 from mxcast.proof.solve.trace import Trace, trace_of
 from mxcast.proof.specification.beats.axis import around, axis_questions
@@ -109,17 +111,23 @@ SKID_ORDER = {
 """The same for ``interface=skid``, with two halves of the store."""
 
 
-def trace_in(config: ConverterConfig, edits: list[tuple[str, str]], folder: Path) -> Trace:
-    """The trace of the first question about the order of beats that the edited file does not pass."""
-    verilog, name = emitted(config, folder / "right", default_name(config)).read_text(), default_name(config)
-    design = Design(edited(verilog, edits), name, folder)
-    order = order_of(config, design)
-    for asked in [*order.questions(), *(axis_questions(*around(order.beats)) if config.has_axis else ())]:
+def first_trace(questions: Iterable[Question], config: HardwareConfig, design: Design, folder: Path) -> Trace:
+    """The trace for the first question that a design does not pass."""
+    for asked in questions:
         if solve(asked.text, asked.names, solver="bitwuzla", timeout=100).result != asked.expected:
             found = trace_of(asked, config, design, folder, solver="bitwuzla", timeout=100)
             assert found is not None, asked.name
             return found
     raise AssertionError("it passes")
+
+
+def trace_in(config: ConverterConfig, edits: list[tuple[str, str]], folder: Path) -> Trace:
+    """The trace of the first question about the order of beats that the edited file does not pass."""
+    verilog, name = emitted(config, folder / "right", default_name(config)).read_text(), default_name(config)
+    design = Design(edited(verilog, edits), name, folder)
+    order = order_of(config, design)
+    axis = axis_questions(*around(order.beats)) if config.has_axis else ()
+    return first_trace([*order.questions(), *axis], config, design, folder)
 
 
 @pytest.mark.parametrize(("edits", "wrong"), SKID_ORDER.values(), ids=SKID_ORDER)

@@ -1,4 +1,4 @@
-"""The way of beats by AXI4-Stream through a decoder or a cast: what the statements about it need of the hardware."""
+"""The path of beats by AXI4-Stream through a decoder or a cast: what the statements about it need of the hardware."""
 
 from __future__ import annotations
 
@@ -36,15 +36,17 @@ def places_of(packing: Packing, bits: int, lanes: int) -> tuple[tuple[int, int] 
         lower = [(lane, bit) for lane in (1, 0, 3, 2) for bit in range(4)]
         return tuple((4 * four + lane, bit) for four in range(lanes // 4) for lane, bit in [*upper, *lower])
     order = {
+        Packing.LOW_FIRST: list(range(lanes)),
+        Packing.LITTLE_ENDIAN: list(range(lanes)),
         Packing.HIGH_FIRST: [lane ^ 1 for lane in range(lanes)],
         Packing.HALVES: [lane // 2 + lane % 2 * (lanes // 2) for lane in range(lanes)],
-    }.get(packing, range(lanes))
-    return tuple((lane, bit) for lane in order for bit in range(bits))
+    }
+    return tuple((lane, bit) for lane in order[packing] for bit in range(bits))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
-    """The way of beats through hardware, whose module of numbers is left out."""
+class StreamPath:
+    """The path of beats through hardware, whose module of numbers is left out."""
 
     design: Design
     control: dict
@@ -103,11 +105,12 @@ class Way:
         return bool(self.scale) and not self.packed
 
     def own(self, *names: str) -> list[str]:
+        """The ports of the module `NUMBERS` in the control."""
         return [f"{NUMBERS}_{name}" for name in names]
 
 
-def way_of_decoder(beats: Beats) -> Way:
-    """The way of beats through a decoder."""
+def path_of_decoder(beats: Beats) -> StreamPath:
+    """The path of beats through a decoder."""
     rules, config = beats.config.numerics, beats.config
     assert isinstance(config, DecoderConfig)
     stream, blocks = config.block_stream, None
@@ -117,7 +120,7 @@ def way_of_decoder(beats: Beats) -> Way:
             bias=127 if stream.scale_byte is ScaleByte.EXPONENT else 0,
             places=places_of(stream.packing, rules.block.element.bits, config.lanes),
         )
-    return Way(
+    return StreamPath(
         design=beats.design,
         control=beats.control(),
         lanes=config.lanes,
@@ -131,10 +134,10 @@ def way_of_decoder(beats: Beats) -> Way:
     )
 
 
-def way_of_cast(cast: AxisCast) -> Way:
-    """The way of beats through a cast."""
+def path_of_cast(cast: AxisCast) -> StreamPath:
+    """The path of beats through a cast."""
     rules = cast.config.numerics
-    return Way(
+    return StreamPath(
         design=cast.design,
         control=cast.control(),
         lanes=rules.lanes,
