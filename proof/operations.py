@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..hdl import HardwareConfig
 from .questions.elementwise import ProvableCast, ProvableDecode
 from .questions.encode import ProvableEncode
+from .questions.hadamard import ProvableHadamard
 from .questions.lanes import CastInBeats, DecodeInBeats, EncodeInBeats
 from .questions.nvfp4.decoder import ProvableNvfp4Decode
 from .questions.nvfp4.encoder import ProvableNvfp4
@@ -16,6 +17,7 @@ OPERATIONS: dict[str, AnyProvable] = {
     "cast": ProvableCast(),
     "two_level_encode": ProvableNvfp4(),
     "two_level_decode": ProvableNvfp4Decode(),
+    "hadamard": ProvableHadamard(),
 }
 """The proof of each operation by its name; the others are not proved yet."""
 

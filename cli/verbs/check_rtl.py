@@ -16,7 +16,6 @@ from ...spec.catalogue import unknown_name
 from ..errors import ExitCode
 from ..options.common import Blocks, Config, Force, FormatOption, Op, Out, ProfileOptions, RuleOptions, Seed
 from ..options.request import request
-from ..options.rules import HARDWARE_ONLY
 from ..output.output import Output
 from .proving import Solver, Timeout, read_by, steps_table
 
@@ -100,8 +99,6 @@ def check_rtl(
     """
     usage = f"check-rtl {files[0]} --top {top or 'TOP'} --format {{}}"
     rules = RuleOptions(format=format, op=op, profile=given.profile, set=given.set, config=config)
-    if op in HARDWARE_ONLY:
-        raise ValueError(f"check-rtl does not take --op {op} yet")
     chosen = request(usage, rules, allow_all=False).configs[0]
     if top is None:
         raise ValueError("the module to check is missing: --top MODULE")

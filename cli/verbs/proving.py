@@ -148,8 +148,7 @@ def mutate(
     """Plant faults in the emitted Verilog, and mutants in the specification, and count which are found.
 
     The cocotb regression or verify must find each fault, or a proof must show that it changes no result. A fault that
-    survives is a failure. The solver must also refute every mutant of the specification. NVFP4 and the Hadamard
-    transform have no such mutants.
+    survives is a failure. The solver must also refute every mutant of the specification, which NVFP4 lacks.
     """
     asked = request("mutate {}", given, output=output, designs=given.out)
     from ...hdl import default_name, intact

@@ -24,7 +24,7 @@ from ...sim.operations import element_role, golden, of
 from ...sim.run.icarus import on_icarus
 from ...sim.run.verilator.stream import StreamedDriver, clocked_ports
 from ...sim.transactions import Transactions
-from ...spec import BlockOperation, Operation
+from ...spec import BlockOperation, Hadamard, Operation, TileEncode
 from ..netlist.design import Design
 from ..netlist.pipeline import bypassed, combinational
 from ..netlist.structure import StructureError
@@ -86,6 +86,8 @@ def check_rtl(
 
     Raises ValueError for files, maps and modules that do not fit, `ToolMissing` if a tool is missing.
     """
+    if isinstance(config.numerics, (Hadamard, TileEncode)):
+        raise ValueError(f"check-rtl does not take --op {config.numerics.name} yet")
     if nan_codes_free and config.numerics.name != "encode":
         raise ValueError("free codes under a scale of NaN need an encoder")
     if config.alternatives:

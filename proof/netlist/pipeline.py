@@ -35,6 +35,8 @@ PREPARATION = [
 CLEANING = ["opt_clean", "opt_expr", "opt_dff -nodffe -nosdff -keepdc", "opt_clean"]
 STEPS = ("clk", "enable")
 """Ports that only registers have."""
+FLOW = ("i_ready", "o_valid")
+"""Outputs that say when results move."""
 # first the valid bits, the registers of the top module that rst reaches: their reset has priority over the enable
 WITH_ENABLES = [
     "opt_clean",
@@ -85,17 +87,18 @@ def combinational(design: Design, latency: int, settling: bool = False) -> tuple
 
 
 def bypassed(design: Design) -> Design:
-    """The modules of the design with wires in place of registers; the top module keeps only instances of modules.
+    """The modules of the design with wires in place of registers, without the cells that reach no result.
 
     This is the function of a converter that passes `handshake.check_handshake` and `combinational`: all registers move
-    at once, every path has the same number of them, and the cells that are left out reach no result.
+    at once, and every path has the same number of them.
     """
     provide(design.folder)
     modules = design.netlist_after([*DISSOLVED, "proc -norom", *UNSAID, *WITH_ENABLES])
     for module in modules.values():
         bypass(module)
     top = modules[design.top]
-    top["cells"] = {name: cell for name, cell in top["cells"].items() if cell["type"] in modules}
+    needed = _reaching(top, [bit for name, port in top["ports"].items() if name not in FLOW for bit in port["bits"]])
+    top["cells"] = {name: cell for name, cell in top["cells"].items() if name in needed}
     return design.of_netlist(modules)
 
 
@@ -213,7 +216,7 @@ def delays(module: dict) -> set[int]:
 
 
 def _drivers(module: dict) -> dict[object, str]:
-    """The cell that drives each bit of a flat module."""
+    """The cell that drives each bit of a module."""
     return {
         bit: name
         for name, cell in module["cells"].items()
@@ -223,10 +226,23 @@ def _drivers(module: dict) -> dict[object, str]:
     }
 
 
+def _reaching(module: dict, bits: list) -> set[str]:
+    """The cells of a module on which these bits depend."""
+    driver, waiting = _drivers(module), list(bits)
+    found: set[str] = set()
+    while waiting:
+        if (name := driver.get(waiting.pop())) is not None and name not in found:
+            found.add(name)
+            waiting += _inputs(module["cells"][name])
+    return found
+
+
 def _inputs(cell: dict) -> list:
     """The bits on which the output of a cell depends; for a register, its data input."""
-    ports = ["D"] if cell["type"] in REGISTERS else [p for p, way in cell["port_directions"].items() if way == "input"]
-    return [bit for port in ports for bit in cell["connections"][port]]
+    if cell["type"] in REGISTERS:
+        return cell["connections"]["D"]
+    ways = cell["port_directions"]
+    return [bit for port, bits in cell["connections"].items() if ways[port] == "input" for bit in bits]
 
 
 def _graph(module: dict) -> dict[str, set[str]]:

@@ -10,10 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
-import numpy as np
-
 from ...hdl import HardwareConfig
-from ...sim.transactions import Transactions, word
 from ...spec import Cast, Decode, Operation, Role
 from ..netlist.design import Cut, Design
 from ..netlist.lanes import check_lanes
@@ -44,18 +41,6 @@ class Elementwise(Provable[Op, ElementSpecification]):
 
     def monolithic(self, config: HardwareConfig[Op], design: Design, nan_codes_free: bool = False) -> list[Question]:
         return elements(config.numerics, design, self.specification(config.numerics), equal=False)
-
-    def blocks(self, rules: Op, values: dict[str, int]) -> Transactions:
-        return Transactions(
-            {
-                port.role: np.array(
-                    [[values[f"{port.name}{lane}" if port.lanes > 1 else port.name] for lane in range(port.lanes)]],
-                    word(port),
-                )
-                for port in rules.ports
-                if port.direction == "input"
-            }
-        )
 
 
 class ProvableDecode(Elementwise[Decode]):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from ...hdl import HardwareConfig
-from ...sim.transactions import Transactions
+from ...sim.transactions import Transactions, word
 from ...spec import Operation, Role
 from ..netlist.design import Design
 from ..netlist.handshake import PROVED
@@ -55,9 +55,18 @@ class Provable(ABC, Generic[Op, Stated]):
         Raises `StructureError` unless `is_asked_whole`.
         """
 
-    @abstractmethod
     def blocks(self, rules: Op, values: dict[str, int]) -> Transactions:
-        """Blocks that contain the values that a solver found."""
+        """Blocks that contain the values that a solver found: by default, the block with a value for each lane."""
+        return Transactions(
+            {
+                port.role: np.array(
+                    [[values[f"{port.name}{lane}" if port.lanes > 1 else port.name] for lane in range(port.lanes)]],
+                    word(port),
+                )
+                for port in rules.ports
+                if port.direction == "input"
+            }
+        )
 
     def domain(self, rules: Op, words: Mapping[Role, str]) -> str:
         """The statement that an input is in the domain of the specification, from a term for each port by its role."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -51,6 +52,26 @@ def question(
         is_inner=is_inner,
         is_of_order=is_of_order,
     )
+
+
+def lemma(
+    name: str,
+    description: str,
+    names: Sequence[str],
+    *parts: str,
+    holds: str,
+    has_block: bool = False,
+    is_inner: bool = False,
+) -> Question:
+    """The question whether a statement can fail to hold."""
+    refuted = f"(assert (not {holds}))\n"
+    return question(name, description, tuple(names), *parts, refuted, has_block=has_block, is_inner=is_inner)
+
+
+def can_happen(name: str, names: Sequence[str], *parts: str) -> Question:
+    """The question whether the assumptions of a lemma are possible at all."""
+    description = f"the assumptions of the lemma about the {name} can hold"
+    return question(f"{name}-can-happen", description, tuple(names), *parts, expected="sat")
 
 
 def text(about: str, *parts: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from ...hdl import HardwareConfig, verilog
 from ...host.files import claimed
 from ...spec import (
+    BF16,
     Cast,
     CastRounding,
     Decode,
@@ -22,6 +23,7 @@ from ...spec import (
     DecodedZero,
     Encode,
     EncodedZero,
+    Hadamard,
     Kind,
     Operation,
     Rounding,
@@ -37,6 +39,7 @@ from ..verilog.text import plain
 from .cast import OVERFLOWS, CastSpecification
 from .decode import DecodeSpecification
 from .encode import Specification, bits, double
+from .hadamard import INF, MAGNITUDE, WIDTH, HadamardSpecification
 
 
 class Defining(Protocol):
@@ -314,13 +317,40 @@ CAST_MUTANTS: dict[str, SpecificationMutant[Cast, CastSpecification]] = {
     ),
 }
 
+HADAMARD_MUTANTS: dict[str, SpecificationMutant[Hadamard, HadamardSpecification]] = {
+    "ties": SpecificationMutant(
+        description="ties go away from zero",
+        function="is_between",
+        body=lambda s: f"({{right}} (bvadd m {bits(1, WIDTH)}) c)",
+    ),
+    "overflow": SpecificationMutant(
+        description="sums beyond the largest number do not become Inf",
+        function="is_between",
+        body=lambda s: f"(and (distinct c {INF}) ({{right}} m c))",
+    ),
+    "subnormal numbers": SpecificationMutant(
+        description="numbers below the smallest normal one are zero",
+        function="units",
+        body=lambda s: f"(ite (bvult c {bits(1 << BF16.man_bits, MAGNITUDE)}) {bits(0, WIDTH)} ({{right}} c))",
+    ),
+    "sign": SpecificationMutant(
+        description="numbers have no sign", function="is_negative", body=lambda s: "(and false ({right} x))"
+    ),
+    "nan": SpecificationMutant(
+        description="NaN is not noticed", function="is_nan", body=lambda s: "(and false ({right} x))"
+    ),
+    "inf": SpecificationMutant(
+        description="Inf is not noticed", function="is_inf", body=lambda s: "(and false ({right} x))"
+    ),
+}
+
 MUTANTS: dict[str, Mapping[str, SpecificationMutant[Any, Any]]] = {
     "encode": ENCODE_MUTANTS,
     "decode": DECODE_MUTANTS,
     "cast": CAST_MUTANTS,
     "two_level_encode": {},
     "two_level_decode": {},
-    "hadamard": {},
+    "hadamard": HADAMARD_MUTANTS,
     "tile": {},
 }
 """By the name of the operation. Bugs of NVFP4 are planted in the Verilog only."""

@@ -42,6 +42,47 @@ def _cancelling(blocks: int, rng: np.random.Generator) -> np.ndarray:
     return rng.permuted(pairs | signs, axis=1)
 
 
+SMALLEST_NORMAL = 1 << BF16.man_bits
+POWERS = np.array([*(1 << place for place in range(BF16.man_bits)), *range(SMALLEST_NORMAL, INF, SMALLEST_NORMAL)])
+"""The powers of two, from the smallest number to the largest."""
+
+
+def _single_bits() -> np.ndarray:
+    """Powers of two of either sign, alone, and with the smallest number of either sign in number 1: sums with one bit
+    that differs from the sign."""
+    blocks = np.zeros((6, len(POWERS), SIZE), np.int64)
+    blocks[..., 0] = POWERS | np.repeat([0, BF16.sign_mask], 3)[:, None]
+    blocks[..., 1] = np.tile([0, 1, BF16.sign_mask | 1], 2)[:, None]
+    return blocks.reshape(-1, SIZE)
+
+
+def _decided_ties() -> np.ndarray:
+    """Sums of two powers of two that are a tie, which a third power of either sign decides: every smaller one for some
+    ties, and one in five of the next forty for the others."""
+    found = []
+    for top in range(BF16.man_bits + 2, len(POWERS)):
+        half = top - BF16.man_bits - 1
+        below = range(half) if (top + 1) % BF16.bits == 0 or top + 1 == len(POWERS) else range(top % 5, half, 5)[-8:]
+        found += [(POWERS[top], POWERS[half], POWERS[low]) for low in below]
+    blocks = np.zeros((4, len(found), SIZE), np.int64)
+    blocks[..., :3] = found
+    blocks[1::2, :, 2] |= BF16.sign_mask
+    blocks[2:, :, :3] ^= BF16.sign_mask
+    return blocks.reshape(-1, SIZE)
+
+
+def _specials() -> np.ndarray:
+    """Inf in two numbers, of one sign and of both, and NaN with a single fraction bit in each number."""
+    pairs = [(first, second) for second in range(SIZE) for first in range(second)]
+    blocks = np.zeros((2, len(pairs), SIZE), np.int64)
+    for number, (first, second) in enumerate(pairs):
+        blocks[:, number, first] = INF
+        blocks[:, number, second] = INF, BF16.sign_mask | INF
+    nans = INF | 1 << np.arange(BF16.man_bits)
+    alone = np.eye(SIZE, dtype=np.int64) * nans[:, None, None]
+    return np.concatenate([blocks.reshape(-1, SIZE), alone.reshape(-1, SIZE)])
+
+
 class HadamardSimulation(ElementSimulation[Hadamard]):
     """The operation `Hadamard` in simulations."""
 
@@ -69,7 +110,9 @@ class HadamardSimulation(ElementSimulation[Hadamard]):
             yield kind, [self.corners(seed)]
 
     def corners(self, seed: int) -> Transactions:
-        """Each of `EDGES` in all numbers and alone, mixtures of them, and `_cancelling` blocks."""
+        """Each of `EDGES` in all numbers and alone, mixtures of them, `_single_bits`, `_decided_ties`,
+        `_specials` and `_cancelling` blocks.
+        """
         rng = np.random.default_rng(seed)
         edges = np.array([*EDGES, *(edge | BF16.sign_mask for edge in EDGES)])
         alike = np.repeat(edges[:, None], SIZE, axis=1)
@@ -80,7 +123,8 @@ class HadamardSimulation(ElementSimulation[Hadamard]):
         one_special[np.arange(len(one_special)), rng.integers(0, SIZE, len(one_special))] = rng.choice(
             edges, len(one_special)
         )
-        return _blocks(np.concatenate([alike, alone, *mixed, one_special, _cancelling(CORNERS // 2, rng)]))
+        parts = [alike, alone, *mixed, one_special, _single_bits(), _decided_ties(), _specials()]
+        return _blocks(np.concatenate([*parts, _cancelling(CORNERS // 2, rng)]))
 
     def random(self, blocks: int, seed: int) -> Transactions:
         """A third is `usual`, in a third large numbers cancel, a third is any patterns."""

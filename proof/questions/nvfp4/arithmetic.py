@@ -21,8 +21,8 @@ from ...specification.nvfp4 import (
 )
 from ...specification.nvfp4_quotient import above
 from ...specification.nvfp4_random import definitions, is_place, places
-from ..question import Question, declared
-from .lemma import HALF, lemma
+from ..question import Question, declared, lemma
+from .lemma import HALF
 
 WORD = 64
 """Bits of the words of the laws: products of significands have at most 52."""

@@ -19,8 +19,8 @@ from ...specification.encode import DOUBLE_BIAS, bits, extended
 from ...specification.nvfp4 import SIGNIFICAND, signed, widened
 from ...specification.nvfp4_decode import Nvfp4DecodeSpecification
 from ..elementwise import ElementSpecification, Elementwise, elements
-from ..question import Question, constant, declared, vector
-from .lemma import is_normalised, lemma, steps
+from ..question import Question, constant, declared, lemma, vector
+from .lemma import is_normalised, steps
 
 UNIT = "scaled_factor"
 """The cell that combines both scales; its outputs have the names of wires."""

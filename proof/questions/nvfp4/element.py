@@ -10,9 +10,9 @@ from ...netlist.design import Part
 from ...specification.encode import bits, extended
 from ...specification.nvfp4 import BOUNDARIES, EXPONENT, MARKS, SIGNIFICAND, Nvfp4Specification, signed, total, widened
 from ...specification.nvfp4_row import is_row
-from ..question import Question, constant, declared, vector
+from ..question import Question, can_happen, constant, declared, lemma, vector
 from .arithmetic import product_range
-from .lemma import HALF, PartWith, can_happen, is_normalised, lemma, multiplied, multiplying
+from .lemma import HALF, PartWith, is_normalised, multiplied, multiplying
 from .threshold import WHOLE, WIDTH, is_companion, is_correction
 
 ROW = ("start", "cells", "thresholds")

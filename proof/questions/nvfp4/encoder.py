@@ -22,11 +22,11 @@ from ...specification.encode import bits
 from ...specification.nvfp4 import Nvfp4Specification
 from ...specification.nvfp4_quotient import QuotientSpecification
 from ..provable import Provable
-from ..question import Question, constant
+from ..question import Question, constant, lemma
 from .arithmetic import elements, laws, random_rounding
 from .element import of_products, of_table, of_thresholds
 from .factor import companion, quotient, reciprocal
-from .lemma import PartWith, lemma
+from .lemma import PartWith
 from .scale import product_scale, quotient_scale
 from .threshold import thresholds
 

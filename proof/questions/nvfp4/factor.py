@@ -11,10 +11,10 @@ from ....spec import E4M3, FP32
 from ...specification.encode import bits, extended
 from ...specification.nvfp4 import EXPONENT, LOWEST_COMPANION, SIGNIFICAND, Nvfp4Specification, signed, times, widened
 from ...specification.nvfp4_quotient import LOWEST_FACTOR, QuotientSpecification
-from ..question import Question, constant, declared
+from ..question import Question, can_happen, constant, declared, lemma
 from .arithmetic import product_range, quotient_range
 from .division import REMAINDER, digits, division, remainders, within
-from .lemma import HALF, PartWith, can_happen, is_normalised, lemma, multiplied, multiplying
+from .lemma import HALF, PartWith, is_normalised, multiplied, multiplying
 from .threshold import WHOLE
 
 SAYS = "every scale has its factor, under every constant of a tensor"

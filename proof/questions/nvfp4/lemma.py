@@ -1,4 +1,4 @@
-"""Lemmas: questions whether a statement about modules of a converter to NVFP4 can fail to hold."""
+"""Lemmas about divisions and multiplications of significands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ...netlist.design import Part
 from ...specification.nvfp4 import SIGNIFICAND, times
-from ..question import Question, constant, question
+from ..question import Question, constant, lemma
 
 HALF = 1 << SIGNIFICAND - 1
 """The smallest significand."""
@@ -19,26 +19,6 @@ class PartWith(Protocol):
 
     def __call__(self, *wires: str, without: tuple[str, ...] = (), freed: tuple[str, ...] = ()) -> Part:
         """The module with these inner wires visible, ``without`` some cells, and with other wires ``freed``."""
-
-
-def lemma(
-    name: str,
-    description: str,
-    names: Sequence[str],
-    *parts: str,
-    holds: str,
-    has_block: bool = False,
-    is_inner: bool = False,
-) -> Question:
-    """The question whether a statement can fail to hold."""
-    refuted = f"(assert (not {holds}))\n"
-    return question(name, description, tuple(names), *parts, refuted, has_block=has_block, is_inner=is_inner)
-
-
-def can_happen(name: str, names: Sequence[str], *parts: str) -> Question:
-    """The question whether the assumptions of a lemma are possible at all."""
-    description = f"the assumptions of the lemma about the {name} can hold"
-    return question(f"{name}-can-happen", description, tuple(names), *parts, expected="sat")
 
 
 def steps(name: str, description: str, part: Part, symbol: str, wire: str, claims: Sequence[str]) -> Question:

@@ -10,9 +10,9 @@ from ...netlist.design import Part
 from ...specification.encode import bits, extended
 from ...specification.nvfp4 import SIGNIFICAND, Nvfp4Specification, cast_to, signed, times, widened
 from ...specification.nvfp4_quotient import DIGITS, INFINITY, POWER, ZERO, QuotientSpecification
-from ..question import Question, constant, declared, vector
+from ..question import Question, can_happen, constant, declared, lemma, vector
 from .arithmetic import product_range, quotients
-from .lemma import PartWith, can_happen, is_normalised, lemma, multiplied, multiplying, steps
+from .lemma import PartWith, is_normalised, multiplied, multiplying, steps
 
 SAYS = "every largest magnitude has its scale, under every constant of a tensor"
 STEPS = DIGITS - 1

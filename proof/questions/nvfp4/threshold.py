@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from ...specification.encode import bits, extended
 from ...specification.nvfp4 import HALF_PLACE, MARKS, SIGNIFICAND, signed, widened
-from ..question import Question, constant
+from ..question import Question, constant, lemma
 from .division import within
-from .lemma import HALF, PartWith, lemma, steps
+from .lemma import HALF, PartWith, steps
 
 STEPS = 4
 """Digits of c."""

@@ -1,0 +1,248 @@
+"""Questions about Hadamard transforms: lemmas about their modules and the sums between them.
+
+Every number becomes an integer, four levels add and subtract integers, and every sum is rounded once. A level is right
+if each of its sums is one of two sums of the level before. Four such levels are the sums of the definition: this is a
+law about integers, which needs no design.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ...hdl import HardwareConfig
+from ...spec import BF16, Hadamard
+from ..netlist.design import Cut, Design, Part
+from ..netlist.structure import StructureError
+from ..specification.encode import bits
+from ..specification.hadamard import INF, MAGNITUDE, WIDTH, HadamardSpecification
+from .provable import Provable
+from .question import Question, constant, declared, lemma, vector
+
+LEVELS = 4
+SPECIALS = ("is_nan", "is_infinite", "inf_sign")
+"""Flags that each rounding receives, as they follow one another on the wire `FLAGS`."""
+FLAGS = "specials"
+
+
+class ProvableHadamard(Provable[Hadamard, HadamardSpecification]):
+    """The proof of a Hadamard transform."""
+
+    is_asked_whole = False
+
+    def specification(self, rules: Hadamard) -> HadamardSpecification:
+        return HadamardSpecification(rules)
+
+    def composed(
+        self, config: HardwareConfig[Hadamard], design: Design, specify: Callable[[Hadamard], HadamardSpecification]
+    ) -> Iterator[Question]:
+        s, wires = specify(config.numerics), _wiring(design, config.numerics)
+        yield _order(s)
+        for number, part in enumerate(_copies(design, wires.integers)):
+            yield _integers(s, part, next(iter(wires.levels[0].values())), number)
+        yield _specials(s, *design.parts(Cut(design.top, wires.cells, (FLAGS,))))
+        kept = " ".join(f"{design.top}/w:{wire}" for row in wires.levels for wire in row)
+        cuts = (
+            Cut(design.top, wires.cells, tuple(after), kept, tuple(before)) for before, after in pairwise(wires.levels)
+        )
+        for level, part in enumerate(design.parts(*cuts)):
+            yield _level(part, wires, level)
+        yield _sums(s)
+        for number, part in enumerate(_copies(design, wires.results)):
+            yield _results(s, part, next(iter(wires.levels[-1].values())), number)
+
+    def monolithic(
+        self, config: HardwareConfig[Hadamard], design: Design, nan_codes_free: bool = False
+    ) -> list[Question]:
+        raise StructureError("no solver answers in one question whether a design is a Hadamard transform")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Wiring:
+    cells: tuple[str, ...]
+    """The modules in the top module."""
+    integers: tuple[str, ...]
+    """The module of every integer, one or copies of it."""
+    results: tuple[str, ...]
+    """The module of every rounding."""
+    levels: tuple[dict[str, int], ...]
+    """The widths of the wires of the integers, and of the sums of every level."""
+
+
+def _wiring(design: Design, rules: Hadamard) -> _Wiring:
+    """The parts of a transform. Raises `StructureError` unless it consists of a module for each integer and one for
+    each rounding, each with its own inputs.
+    """
+    module, lanes = design.modules[design.top], range(rules.size)
+    nets = {name: net["bits"] for name, net in module["netnames"].items()}
+    ports = {name: port["bits"] for name, port in module["ports"].items()}
+    cells = {name: cell for name, cell in module["cells"].items() if cell["type"] in design.modules}
+
+    def lane_of(port: str, lane: int) -> list:
+        return ports[port][BF16.bits * lane : BF16.bits * (lane + 1)]
+
+    def cell_with(wanted: dict[str, list], what: str) -> tuple[str, dict]:
+        for name, cell in cells.items():
+            if all(cell["connections"].get(port) == wires for port, wires in wanted.items()):
+                return name, cell
+        raise StructureError(f"{what} of {design.top} does not come from one module")
+
+    found, integers, results, names = [], [], [], []
+    for lane in lanes:
+        sign = [str(rules.signs >> lane & 1)]
+        name, cell = cell_with({"x": lane_of("x", lane), "is_negated": sign}, f"the integer {lane}")
+        found.append(name)
+        integers.append(cell["type"])
+        if set(cell["connections"]) != {"x", "is_negated", "y"}:
+            raise StructureError(f"the integer {lane} of {design.top} has other ports")
+        known = (net for net, wires in nets.items() if wires == cell["connections"]["y"])
+        names.append(min(known, key=lambda net: module["netnames"][net]["hide_name"]))
+    sums = [[f"level{level + 1}_sum_{lane:02}" for lane in lanes] for level in range(LEVELS)]
+    if missing := [name for name in (*(one for row in sums for one in row), FLAGS) if name not in nets]:
+        raise StructureError(f"{design.top} has no wire {missing[0]}")
+    for lane in lanes:
+        flags = dict(zip(SPECIALS, ([bit] for bit in nets[FLAGS][len(SPECIALS) * lane :])))
+        wanted = {"y": lane_of("y", lane), "total": nets[sums[-1][lane]], **flags}
+        name, cell = cell_with(wanted, f"the result {lane}")
+        found.append(name)
+        results.append(cell["type"])
+        if set(cell["connections"]) != set(wanted):
+            raise StructureError(f"the result {lane} of {design.top} has other ports")
+    if set(found) != set(cells):
+        raise StructureError(f"{design.top} has other modules")
+    widths = [{len(nets[name]) for name in row} for row in (names, *sums)]
+    if any(len(one) > 1 for one in widths) or sorted(set().union(*widths)) != [one for (one,) in widths]:
+        raise StructureError(f"the sums of {design.top} may overflow")
+    return _Wiring(
+        cells=tuple(found),
+        integers=tuple(dict.fromkeys(integers)),
+        results=tuple(dict.fromkeys(results)),
+        levels=tuple({name: len(nets[name]) for name in row} for row in (names, *sums)),
+    )
+
+
+def _copies(design: Design, modules: tuple[str, ...]) -> list[Part]:
+    """Modules that differ by more than their names."""
+    return list(dict.fromkeys(part.named("part") for part in design.parts(*map(Cut, modules))))
+
+
+def _order(s: HadamardSpecification) -> Question:
+    """Otherwise several results could be nearest to one sum."""
+    return lemma(
+        "order",
+        "numbers rise with their codes",
+        ("c",),
+        s.definitions,
+        declared({"c": MAGNITUDE}),
+        holds=f"(=> (bvult c {INF}) (bvult (units c) (units (bvadd c {bits(1, MAGNITUDE)}))))",
+    )
+
+
+def _integers(s: HadamardSpecification, part: Part, width: int, number: int) -> Question:
+    found = f"((_ sign_extend {WIDTH - width}) {part.wire('y', 's')})"
+    value = f"(ite {part.wire('is_negated', 's')} (bvneg (integer x)) (integer x))"
+    return lemma(
+        f"integers-{number}" if number else "integers",
+        "every finite number becomes its integer, negated or not",
+        ("x",),
+        s.definitions,
+        part.text,
+        part.state("s"),
+        constant("x", BF16.bits, part.wire("x", "s")),
+        holds=f"(or (is_nan x) (is_inf x) (= {found} {value}))",
+        is_inner=True,
+    )
+
+
+def _specials(s: HadamardSpecification, part: Part) -> Question:
+    """NaN and Inf are noticed in every result."""
+    numbers, texts, claims = [f"x{lane}" for lane in range(s.rules.size)], [], []
+    for lane, x in enumerate(numbers):
+        number = f"((_ extract {BF16.bits * lane + BF16.bits - 1} {BF16.bits * lane}) {part.wire('x', 's')})"
+        texts.append(constant(x, BF16.bits, number))
+    for j in range(s.rules.size):
+        is_nan, is_infinite, sign = (
+            f"(= ((_ extract {place} {place}) {part.wire(FLAGS, 's')}) #b1)"
+            for place in range(len(SPECIALS) * j, len(SPECIALS) * (j + 1))
+        )
+        negative, positive = (s.has_inf(numbers, j, one) for one in (True, False))
+        claims.append(
+            f"(ite {s.is_nan_of(numbers, j)} {is_nan} (and (not {is_nan}) "
+            f"(= {is_infinite} (or {negative} {positive})) (=> {is_infinite} (= {sign} {negative}))))"
+        )
+    return lemma(
+        "specials",
+        "NaN and Inf are noticed in every result",
+        tuple(numbers),
+        s.definitions,
+        part.text,
+        part.state("s"),
+        *texts,
+        holds=f"(and {' '.join(claims)})",
+        has_block=True,
+    )
+
+
+def _butterfly(before: Sequence[str], level: int) -> list[str]:
+    """The sums and differences of a level."""
+    bit = 1 << level
+    pairs = ((lane, before[lane & ~bit], before[lane | bit]) for lane in range(len(before)))
+    return [f"({'bvsub' if lane & bit else 'bvadd'} {first} {second})" for lane, first, second in pairs]
+
+
+def _level(part: Part, wires: _Wiring, level: int) -> Question:
+    """Sums have one bit more than what they add, so none overflows."""
+    before, after = wires.levels[level], wires.levels[level + 1]
+    (width,), (more,) = set(before.values()), set(after.values())
+    entering = {f"a{lane}": part.wire(wire, "s") for lane, wire in enumerate(before)}
+    leaving = {f"b{lane}": part.wire(wire, "s") for lane, wire in enumerate(after)}
+    sums = _butterfly([f"((_ sign_extend {more - width}) {name})" for name in entering], level)
+    claims = (f"(= {name} {one})" for name, one in zip(leaving, sums))
+    return lemma(
+        f"level-{level + 1}",
+        f"the sums of level {level + 1} are sums and differences of two before",
+        (*entering, *leaving),
+        part.text,
+        part.state("s"),
+        *(constant(name, width, wire) for name, wire in entering.items()),
+        *(constant(name, more, wire) for name, wire in leaving.items()),
+        holds=f"(and {' '.join(claims)})",
+        is_inner=True,
+    )
+
+
+def _sums(s: HadamardSpecification) -> Question:
+    numbers = [f"x{lane}" for lane in range(s.rules.size)]
+    level = [f"(bvneg {x})" if s.rules.signs >> lane & 1 else x for lane, x in enumerate(numbers)]
+    text = ""
+    for number in range(LEVELS):
+        sums = {f"level{number + 1}_{lane}": one for lane, one in enumerate(_butterfly(level, number))}
+        text += "".join(f"(define-fun {name} () (_ BitVec {WIDTH}) {one})\n" for name, one in sums.items())
+        level = list(sums)
+    claims = (f"(= {found} {s.total(numbers, j)})" for j, found in enumerate(level))
+    return lemma(
+        "sums",
+        "four such levels are the sums of the definition",
+        tuple(numbers),
+        declared(dict.fromkeys(numbers, WIDTH)),
+        text,
+        holds=f"(and {' '.join(claims)})",
+    )
+
+
+def _results(s: HadamardSpecification, part: Part, width: int, number: int) -> Question:
+    is_nan, is_infinite, sign = (part.wire(name, "s") for name in SPECIALS)
+    nan = bits(BF16.inf_field | 1 << BF16.man_bits - 1, BF16.bits)
+    return lemma(
+        f"results-{number}" if number else "results",
+        "every sum has its result, rounded once; NaN and Inf replace it",
+        ("t", "y"),
+        s.definitions,
+        part.text,
+        part.state("s"),
+        constant("t", WIDTH, f"((_ sign_extend {WIDTH - width}) {part.wire('total', 's')})"),
+        constant("y", BF16.bits, part.wire("y", "s")),
+        holds=f"(ite {is_nan} (= y {nan}) (ite {is_infinite} (= y (concat {vector(sign, 1)} {INF})) (is_result t y)))",
+        is_inner=True,
+    )
