@@ -38,6 +38,8 @@ CHECKED = ["check -assert"]
 LATCHES = ("$dlatch", "$adlatch")
 FUNCTION = re.compile(r"^\(define-fun \|(.*?)\| ", re.MULTILINE)
 """A definition in a part."""
+ANYSEQ = re.compile(r"^; yosys-smt2-anyseq .*\n", re.MULTILINE)
+"""A comment with a number that differs between copies of a module."""
 OUTSIDE = re.compile(r"(?:\.\./)+[^\s:]+(?=:\d)")
 """A path of the user in a message of slang, relative to the folder in which it runs."""
 RUNNING = "-- Running command `"
@@ -77,7 +79,8 @@ class Part:
 
     def named(self, name: str) -> Part:
         """The part under another name."""
-        return Part(name, self.text.replace(f"|{self.name}", f"|{name}").replace(f" {self.name}\n", f" {name}\n"))
+        text = ANYSEQ.sub("", self.text).replace(f"|{self.name}", f"|{name}")
+        return Part(name, text.replace(f" {self.name}\n", f" {name}\n"))
 
 
 def written_name(name: str) -> str:

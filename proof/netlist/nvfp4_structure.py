@@ -15,16 +15,50 @@ PARTS = ("maximum", "scale_unit", "factor_unit")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nvfp4Wiring:
-    """The modules of the parts of a converter."""
+class CodesWiring:
+    """The modules that make the codes of a block under a scale."""
 
-    maximum: str
-    scale_unit: str
     factor_unit: str
     factor: str
     """The module that computes the factor: an instance in ``factor_unit``, or that unit itself."""
     lanes: tuple[str, ...]
     """The module of the lanes: one module, or its copies in the netlist of a reader."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nvfp4Wiring:
+    """The modules of the parts of a converter."""
+
+    maximum: str
+    scale_unit: str
+    codes: tuple[CodesWiring, ...]
+    """The modules behind the scale, or behind each of the scales that are tried."""
+
+
+class Instances:
+    """The modules in a module of a netlist: their connections and kinds, and the ports of the module itself."""
+
+    def __init__(self, modules: dict[str, dict], name: str) -> None:
+        self.modules, self.name, module = modules, name, modules[name]
+        self.ports: dict[str, list] = {port: known["bits"] for port, known in module["ports"].items()}
+        cells = {name: cell for name, cell in module["cells"].items() if cell["type"] in modules}
+        self.cells: dict[str, dict[str, list]] = {name: cell["connections"] for name, cell in cells.items()}
+        self.kinds: dict[str, str] = {name: cell["type"] for name, cell in cells.items()}
+        self.has_logic = len(cells) < len(module["cells"])
+
+    def inputs(self, cell: str) -> dict[str, list]:
+        """The inputs of an instance."""
+        known = self.modules[self.kinds[cell]]["ports"]
+        return {port: bits for port, bits in self.cells[cell].items() if known[port]["direction"] == "input"}
+
+    def making(self, port: str) -> list[str]:
+        """The instances that have this output."""
+        return [cell for cell, bits in self.cells.items() if port in bits and port not in self.inputs(cell)]
+
+    def check_inputs(self, cell: str, wanted: dict[str, list]) -> None:
+        """Raise `StructureError` unless an instance has exactly these inputs."""
+        if self.inputs(cell) != wanted:
+            raise StructureError(f"{cell} of {self.name} has other inputs")
 
 
 def nvfp4_wiring(modules: dict[str, dict], top: str, config: Nvfp4Config) -> Nvfp4Wiring:
@@ -33,56 +67,54 @@ def nvfp4_wiring(modules: dict[str, dict], top: str, config: Nvfp4Config) -> Nvf
 
     Nothing else can reach a result, so the statement about the whole follows from the statements about these modules.
     """
-    module, rules = modules[top], config.numerics
-    ports = {name: port["bits"] for name, port in module["ports"].items()}
-    cells = {name: cell["connections"] for name, cell in module["cells"].items()}
-    kinds = {name: cell["type"] for name, cell in module["cells"].items()}
-    numbers, codes = rules.source.bits, rules.block.element.bits
-    numbered = {str(bits): lane for lane, bits in enumerate(_in_lanes(ports["p"], codes))}
-    lanes = sorted(set(cells) - {*PARTS}, key=lambda name: numbered.get(str(cells[name].get("p")), 0))
-    if not {*PARTS} <= set(cells) or len(lanes) != rules.block_size or not set(kinds.values()) <= set(modules):
+    parts, rules = Instances(modules, top), config.numerics
+    lanes = set(parts.cells) - {*PARTS}
+    if not {*PARTS} <= set(parts.cells) or len(lanes) != rules.block_size or parts.has_logic:
         raise StructureError(f"{top} does not consist of {', '.join(PARTS)} and {rules.block_size} elements")
-
-    def inputs(name: str) -> dict[str, list]:
-        known = modules[kinds[name]]["ports"]
-        return {port: bits for port, bits in cells[name].items() if known[port]["direction"] == "input"}
-
-    amax = cells["maximum"].get("amax")
-    constants = {"k": ONE, "d": ONE, **ports}
-    compared, entering = (_in_lanes(bits, numbers) for bits in (cells["maximum"].get("x", []), ports["x"]))
-    in_some_order = compared if sorted(map(str, compared)) == sorted(map(str, entering)) else entering
-    wanted = {
-        "maximum": {"x": [bit for lane in in_some_order for bit in lane]},
-        "scale_unit": {"amax": amax, "k": constants["k"]},
-        "factor_unit": {name: constants.get(name) for name in inputs("factor_unit")},
-    }
-    for name, bits in wanted.items():
-        if inputs(name) != bits:
-            raise StructureError(f"{name} of {top} has other inputs")
-    if cells["scale_unit"].get("scale") != ports["scale"]:
+    check_scale(parts, config)
+    codes = codes_wiring(parts, config)
+    if parts.cells["scale_unit"].get("scale") != parts.ports["scale"]:
         raise StructureError(f"the scale of {top} does not come from its scale_unit")
+    return Nvfp4Wiring(maximum=parts.kinds["maximum"], scale_unit=parts.kinds["scale_unit"], codes=(codes,))
+
+
+def check_scale(parts: Instances, config: Nvfp4Config) -> None:
+    """Raise `StructureError` unless the modules of the largest magnitude and of the scale have their inputs."""
+    numbers = config.numerics.source.bits
+    compared, entering = (in_lanes(bits, numbers) for bits in (parts.cells["maximum"].get("x", []), parts.ports["x"]))
+    in_some_order = compared if sorted(map(str, compared)) == sorted(map(str, entering)) else entering
+    parts.check_inputs("maximum", {"x": [bit for lane in in_some_order for bit in lane]})
+    amax = parts.cells["maximum"].get("amax")
+    parts.check_inputs("scale_unit", {"amax": amax or [], "k": parts.ports.get("k", ONE)})
+
+
+def codes_wiring(parts: Instances, config: Nvfp4Config) -> CodesWiring:
+    """The modules that make the codes ``p`` of the numbers ``x`` under ``scale``, which are ports. Raises
+    `StructureError` unless each of them has its own inputs."""
+    rules, ports, cells = config.numerics, parts.ports, parts.cells
+    widths = {"x": rules.source.bits, "p": rules.block.element.bits, "random": rules.random_bits}
+    constants = {"d": ONE, **ports}
+    parts.check_inputs("factor_unit", {name: constants.get(name, []) for name in parts.inputs("factor_unit")})
     received = cells["factor_unit"] | {"scale": None, "nan_sign": ports["scale"][-1:]}
+    numbered = {str(bits): lane for lane, bits in enumerate(in_lanes(ports["p"], widths["p"]))}
+    lanes = sorted(parts.making("p"), key=lambda name: numbered.get(str(cells[name]["p"]), 0))
+    if len(lanes) != rules.block_size:
+        raise StructureError(f"{parts.name} has {len(lanes)} elements, not {rules.block_size}")
     for lane, name in enumerate(lanes):
-        own = {
-            port: ports[port][width * lane : width * (lane + 1)]
-            for port, width in {"x": numbers, "p": codes, "random": rules.random_bits}.items()
-            if width
-        }
-        if (
-            cells[name] != {port: (received | own).get(port) for port in cells[name]}
-            or not own.keys() <= cells[name].keys()
-        ):
-            raise StructureError(f"{name} of {top} is not wired as the element {lane}")
-    return Nvfp4Wiring(
-        maximum=kinds["maximum"],
-        scale_unit=kinds["scale_unit"],
-        factor_unit=kinds["factor_unit"],
-        factor=_factor(modules, kinds["factor_unit"]),
-        lanes=tuple(dict.fromkeys(kinds[name] for name in lanes)),
+        own = {port: in_lanes(ports[port], width)[lane] for port, width in widths.items() if width}
+        known = {port: (received | own).get(port) for port in cells[name]}
+        if cells[name] != known or not own.keys() <= cells[name].keys():
+            raise StructureError(f"{name} of {parts.name} is not wired as the element {lane}")
+    unit = parts.kinds["factor_unit"]
+    return CodesWiring(
+        factor_unit=unit,
+        factor=_factor(parts.modules, unit),
+        lanes=tuple(dict.fromkeys(parts.kinds[name] for name in lanes)),
     )
 
 
-def _in_lanes(bits: list, width: int) -> list[list]:
+def in_lanes(bits: list, width: int) -> list[list]:
+    """Bits in parts of a width, the lowest first."""
     return [bits[place : place + width] for place in range(0, len(bits), width)]
 
 

@@ -25,6 +25,12 @@ class Wiring:
     """The wire of the top module that carries each flag to every lane."""
 
 
+def net_of(module: dict, bits: list) -> str:
+    """The name of a net, a written one if it has several."""
+    nets = module["netnames"]
+    return min((name for name, net in nets.items() if net["bits"] == bits), key=lambda name: nets[name]["hide_name"])
+
+
 def check_ports(modules: dict[str, dict], top: str, config: HardwareConfig, registered: bool = False) -> None:
     """Raise ValueError unless a module has exactly the pins of a configuration, and ``clk`` if it is registered."""
     wanted = {pin.name: (pin.direction, pin.width) for pin in config.pins}

@@ -14,7 +14,7 @@ from itertools import pairwise
 from ...hdl import HardwareConfig
 from ...spec import BF16, Hadamard
 from ..netlist.design import Cut, Design, Part
-from ..netlist.structure import StructureError
+from ..netlist.structure import StructureError, net_of
 from ..specification.encode import bits
 from ..specification.hadamard import INF, MAGNITUDE, WIDTH, HadamardSpecification
 from .provable import Provable
@@ -96,8 +96,7 @@ def _wiring(design: Design, rules: Hadamard) -> _Wiring:
         integers.append(cell["type"])
         if set(cell["connections"]) != {"x", "is_negated", "y"}:
             raise StructureError(f"the integer {lane} of {design.top} has other ports")
-        known = (net for net, wires in nets.items() if wires == cell["connections"]["y"])
-        names.append(min(known, key=lambda net: module["netnames"][net]["hide_name"]))
+        names.append(net_of(module, cell["connections"]["y"]))
     sums = [[f"level{level + 1}_sum_{lane:02}" for lane in lanes] for level in range(LEVELS)]
     if missing := [name for name in (*(one for row in sums for one in row), FLAGS) if name not in nets]:
         raise StructureError(f"{design.top} has no wire {missing[0]}")

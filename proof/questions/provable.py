@@ -30,9 +30,6 @@ class Provable(ABC, Generic[Op, Stated]):
     handshake: ClassVar[str] = PROVED
     """The result of the checks of registers, in words."""
 
-    def check(self, rules: Op) -> None:
-        """Raise ValueError for rules that are not proved yet."""
-
     @abstractmethod
     def specification(self, rules: Op) -> Stated:
         """The statements for an operation."""

@@ -234,6 +234,13 @@ class Nvfp4Specification:
         text = largest + constant + self.product("exact", of, "k64", self.scaled_size) + rounded("t", "exact")
         return text, f"(ite {infinite} (= {byte} {bits(E4M3.max_code, 8)}) (is_cast t {byte}))"
 
+    def larger(self, b: str, byte: str) -> tuple[str, str]:
+        """Definitions, which follow the ones of `scale`, and the statement that a byte is the scale for 1.5 t."""
+        infinite = f"(= {b} {bits(self.inf, self.magnitude_bits)})"
+        more = f"(fp.mul RNE {double(Fraction(3, 2))} ({TO_DOUBLE} RNE ((_ to_fp 8 24) t)))"
+        largest = f"(= {byte} {bits(E4M3.max_code, 8)})"
+        return rounded("more", more), f"(ite {infinite} {largest} (is_cast more {byte}))"
+
     # The factor of the numbers.
 
     def is_constant_of_elements(self, d: str) -> str:

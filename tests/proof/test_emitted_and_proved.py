@@ -24,7 +24,7 @@ from mxcast.spec import (
     TILE_RULES,
 )
 
-REFUSED = {"that try both 4 and 6 are not proved yet": "two_level_encode", "operation tile, is not proved yet": "tile"}
+REFUSED = {"operation tile, is not proved yet": "tile"}
 """Sentences of refusals, and the operations that they are about. docs/verification.md has this list."""
 
 FORMATS = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -16,7 +17,7 @@ from ....hdl import HardwareConfig, Nvfp4Config, Nvfp4Form
 from ....sim.transactions import Transactions
 from ....spec import FP32, FourOverSix, Nvfp4Encode, Order, Role
 from ...netlist.design import Cut, Design, Part
-from ...netlist.nvfp4_structure import nvfp4_wiring
+from ...netlist.nvfp4_structure import CodesWiring, Nvfp4Wiring, nvfp4_wiring
 from ...netlist.structure import StructureError
 from ...specification.encode import bits
 from ...specification.nvfp4 import Nvfp4Specification
@@ -24,6 +25,7 @@ from ...specification.nvfp4_quotient import QuotientSpecification
 from ..provable import Provable
 from ..question import Question, constant, lemma
 from .arithmetic import elements, laws, random_rounding
+from .candidate import CandidateWiring, FourOverSixWiring, choice, four_over_six_wiring, of_candidate
 from .element import of_products, of_table, of_thresholds
 from .factor import companion, quotient, reciprocal
 from .lemma import PartWith
@@ -38,13 +40,6 @@ class ProvableNvfp4(Provable[Nvfp4Encode, Nvfp4Specification]):
     """The proof of a converter to NVFP4."""
 
     is_asked_whole = False
-
-    def check(self, rules: Nvfp4Encode) -> None:
-        if rules.four_over_six is not FourOverSix.OFF:
-            raise ValueError(
-                f"converters to {rules.block.name} that try both 4 and 6 are not proved yet: verify compares them with "
-                "the model"
-            )
 
     def specification(self, rules: Nvfp4Encode) -> Nvfp4Specification:
         return ORDERS[rules.order].specification(rules)
@@ -94,7 +89,9 @@ class _Questions(ABC, Generic[Stated]):
     def __init__(self, config: Nvfp4Config, design: Design, s: Stated) -> None:
         self.rules, self.design, self.s = config.numerics, design, s
         self.form = config.microarchitecture.form
-        self.wires = nvfp4_wiring(design.modules, design.top, config)
+        is_tried = self.rules.four_over_six is not FourOverSix.OFF
+        checked = four_over_six_wiring if is_tried else nvfp4_wiring
+        self.wires: Nvfp4Wiring = checked(design.modules, design.top, config)
 
     @abstractmethod
     def scale(self, unit: PartWith) -> Iterator[Question]:
@@ -110,15 +107,28 @@ class _Questions(ABC, Generic[Stated]):
 
     def part(self, module: str, *wires: str, without: tuple[str, ...] = (), freed: tuple[str, ...] = ()) -> Part:
         (found,) = self.design.parts(Cut(module, without, wires, freed=freed))
-        return found
+        return found.named("part")
 
     def every(self) -> Iterator[Question]:
-        unit = partial(self.part, self.wires.factor_unit)
-        lanes = list(dict.fromkeys(part.named("lane") for part in self.design.parts(*map(Cut, self.wires.lanes))))
         yield self.maximum()
         yield from self.scale(partial(self.part, self.wires.scale_unit))
+        asked = set()
+        for number, wires in enumerate(self.wires.codes):  # a reader may copy the module of both candidates
+            for one in self.codes(wires):
+                if one.text not in asked:
+                    yield replace(one, name=f"{one.name}-{number}") if number else one
+                asked.add(one.text)
+        if isinstance(self.wires, FourOverSixWiring):
+            yield choice(self.design, self.wires, self.s)
+        yield from [random_rounding(self.rules.random_bits)] if self.rules.random_bits else elements()
+        yield from laws()
+
+    def codes(self, wires: CodesWiring) -> Iterator[Question]:
+        """Lemmas about the codes of a block under a scale."""
+        unit = partial(self.part, wires.factor_unit)
+        lanes = list(dict.fromkeys(part.named("lane") for part in self.design.parts(*map(Cut, wires.lanes))))
         if self.form is not Nvfp4Form.TABLE:
-            yield from self.factor(partial(self.part, self.wires.factor))
+            yield from self.factor(partial(self.part, wires.factor))
         if self.form is Nvfp4Form.THRESHOLDS:
             without = partial(unit, without=("factor",))
             yield from self.companion_of(without)
@@ -128,8 +138,8 @@ class _Questions(ABC, Generic[Stated]):
             yield from of_products(lanes, self.s)
         if self.form is Nvfp4Form.TABLE:
             yield from of_table(unit(), lanes, self.s)
-        yield from [random_rounding(self.rules.random_bits)] if self.rules.random_bits else elements()
-        yield from laws()
+        if isinstance(wires, CandidateWiring):
+            yield from of_candidate(self.design, wires, self.s)
 
     def maximum(self) -> Question:
         part, width, texts = self.part(self.wires.maximum), self.rules.source.bits, []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from ....spec import E4M3, FP32
+from ....spec import E4M3, FP32, FourOverSix
 from ...netlist.design import Part
 from ...specification.encode import bits, extended
 from ...specification.nvfp4 import SIGNIFICAND, Nvfp4Specification, cast_to, signed, times, widened
@@ -41,6 +41,12 @@ def product_scale(part_with: PartWith, s: Nvfp4Specification) -> Iterator[Questi
     ]
     yield multiplying(size, partial(lemma, "scale", SAYS, names), *about, holds=is_scale, has_block=True)
     yield can_happen("scale", names, times(size, is_free=False), *about, f"(assert (distinct scale {bits(0, 8)}))\n")
+    if s.rules.four_over_six is not FourOverSix.OFF:
+        names = ("b", "k", "larger")
+        more, is_larger = s.larger("b", "larger")
+        about += [constant("larger", E4M3.bits, part.wire("larger", "s")), more]
+        says = "every largest magnitude has its larger scale, for 1.5 times as much"
+        yield multiplying(size, partial(lemma, "larger-scale", says, names), *about, holds=is_larger, has_block=True)
 
 
 def quotient_scale(part_with: PartWith, s: QuotientSpecification) -> Iterator[Question]:

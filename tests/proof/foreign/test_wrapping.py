@@ -162,7 +162,7 @@ def test_the_parts_of_an_nvfp4_converter_in_a_wrapper(sentence, changed, reader,
     text = verilog(NVFP4, "core") + wrapper(NVFP4, instance(NVFP4, **changed))
     design = unwrapped(Design(plain(text), "wrapper", tmp_path, reader))
     if sentence is None:
-        assert len(nvfp4_wiring(design.modules, "wrapper", NVFP4).lanes) in (1, 16)
+        assert len(nvfp4_wiring(design.modules, "wrapper", NVFP4).codes[0].lanes) in (1, 16)
     else:
         with pytest.raises(StructureError, match=sentence):
             nvfp4_wiring(design.modules, "wrapper", NVFP4)
