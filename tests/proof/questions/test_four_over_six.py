@@ -12,9 +12,11 @@ import pytest
 from mxcast.hdl import nvfp4_config, verilog
 from mxcast.models.exact.binary32 import Special, add, distance, divide, multiply, value_of
 from mxcast.proof import prove
-from mxcast.proof.netlist.design import Design
+from mxcast.proof.netlist.design import Cut, Design
 from mxcast.proof.netlist.structure import StructureError
 from mxcast.proof.operations import provable
+from mxcast.proof.questions.nvfp4.candidate import choice, four_over_six_wiring, of_candidate
+from mxcast.proof.questions.nvfp4.scale import product_scale
 from mxcast.proof.solve.solver import solve
 from mxcast.proof.specification.encode import bits
 from mxcast.proof.specification.nvfp4_error import BEYOND, INF, ErrorSpecification
@@ -68,9 +70,13 @@ def test_the_specification_agrees_with_the_exact_definition(scale_max):
 
 
 def asked(config, text, folder):
-    """The lemmas about a text, as one reader reads it."""
-    design, known = Design(plain(text), "dut", folder), provable(config)
-    return known.composed(config, design, known.specification)
+    """The lemmas about the choice between two scales, for a text as one reader reads it."""
+    design, s = Design(plain(text), "dut", folder), provable(config).specification(config.numerics)
+    wires = four_over_six_wiring(design.modules, "dut", config)
+    (unit,) = design.parts(Cut(wires.scale_unit))
+    yield from product_scale(lambda: unit, s)
+    yield from of_candidate(design, wires.codes[0], s)
+    yield choice(design, wires, s)
 
 
 @cache
