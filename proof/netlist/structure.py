@@ -26,9 +26,12 @@ class Wiring:
 
 
 def net_of(module: dict, bits: list) -> str:
-    """The name of a net, a written one if it has several."""
+    """The name of a net, a written one if it has several. Raises `StructureError` without a name."""
     nets = module["netnames"]
-    return min((name for name, net in nets.items() if net["bits"] == bits), key=lambda name: nets[name]["hide_name"])
+    found = [name for name, net in nets.items() if net["bits"] == bits]
+    if not found:
+        raise StructureError("a part is connected to what has no name")
+    return min(found, key=lambda name: nets[name]["hide_name"])
 
 
 def check_ports(modules: dict[str, dict], top: str, config: HardwareConfig, registered: bool = False) -> None:

@@ -54,7 +54,14 @@ class FourOverSixWiring(Nvfp4Wiring):
 def four_over_six_wiring(modules: dict[str, dict], top: str, config: Nvfp4Config) -> FourOverSixWiring:
     """Check that the top module has one module each for the largest magnitude, both scales and both candidates, each
     with its own inputs; raises `StructureError` otherwise."""
-    parts = Instances(modules, top)
+    try:
+        return _wiring(Instances(modules, top), config)
+    except KeyError as missing:
+        raise StructureError(f"{top} has a part without the port {missing}") from None
+
+
+def _wiring(parts: Instances, config: Nvfp4Config) -> FourOverSixWiring:
+    modules, top = parts.modules, parts.name
     if set(parts.cells) != {*PARTS, *TRIED}:
         raise StructureError(f"{top} does not consist of {', '.join((*PARTS, *TRIED))} and a choice")
     check_scale(parts, config)

@@ -25,7 +25,9 @@ from mxcast.spec import E2M1, FP32, nvfp4_encoding
 
 PROFILE = "nvfp4_te_4over6"
 CONFIG = nvfp4_config("nvfp4", PROFILE)
-SQUARED = nvfp4_config("nvfp4", PROFILE, four_over_six="mse", source="bf16", form="product", scale_max=256)
+OTHERS = {"four_over_six": "mse", "source": "bf16", "form": "product", "scale_max": 256}
+SQUARED = nvfp4_config("nvfp4", PROFILE, **OTHERS)
+REGISTERED = nvfp4_config("nvfp4", PROFILE, **OTHERS, registered_after="input,scale,factor,codes,errors,sum3,output")
 
 
 def words(count, seed):
@@ -97,9 +99,10 @@ def test_the_choice_is_proved(tmp_path):
 
 
 @pytest.mark.slow  # the solver needs minutes
-@pytest.mark.parametrize("config", [CONFIG, SQUARED], ids=["mae", "mse"])
+@pytest.mark.parametrize("config", [CONFIG, SQUARED, REGISTERED], ids=["mae", "mse", "registers"])
 def test_converters_are_proved(config, tmp_path):
     proof = prove(config, out=tmp_path)
+    assert (proof.handshake is not None) == (config is REGISTERED)
     assert proof.passed and proof.method == "composed", proof.remark
     assert [argument.reader for argument in proof.arguments] == ["read_verilog", "slang"]
 
@@ -133,6 +136,7 @@ def test_squares_that_are_cut_off_are_refuted(tmp_path):
 
 
 EXCHANGED = {
+    "a port has another name": (r"\blarger\b", "greater", "dut has a part without the port 'larger'"),
     "both candidates try one scale": (
         r"\.scale\(larger\)(,\n\s+\.x\(x\))",
         r".scale(_25_)\1",
