@@ -2,7 +2,7 @@
 
 Yosys plants all mutants in one design, and an input chooses the active one; so they are Verilated together, and each
 costs only its stimuli. The solver decides about mutants that no stimulus finds: a mutant that still meets the
-specification is not a fault. If a converter is not proved, the only question is whether the mutant has changed it.
+specification is not a fault.
 """
 
 from __future__ import annotations
@@ -267,26 +267,22 @@ def _alone(fault: str, folder: Path, out: Path) -> Planted:
 
 def _judged(config: HardwareConfig, planted: Planted, timeout: float) -> tuple[Fate, str]:
     """The decision about a mutant that no stimulus has found: perhaps the change never matters."""
-    try:
-        asked = provable(config)
-    except ValueError as unproved:
-        doubt = str(unproved)
+    asked = provable(config)
+    if not asked.is_asked_whole:  # it has many lemmas: those that did not change are in the cache
+        try:
+            lemmas = asked.composed(config, planted.wrong, asked.specification)
+            doubt = next((f"the lemma {one.name} does not hold" for one in lemmas if not _holds(one, timeout)), "")
+        except StructureError as error:
+            doubt = str(error)
+        if not doubt:
+            return Fate.EQUIVALENT, "proved composed"
     else:
-        if not asked.is_asked_whole:  # it has many lemmas: those that did not change are in the cache
-            try:
-                lemmas = asked.composed(config, planted.wrong, asked.specification)
-                doubt = next((f"the lemma {one.name} does not hold" for one in lemmas if not _holds(one, timeout)), "")
-            except StructureError as error:
-                doubt = str(error)
-            if not doubt:
-                return Fate.EQUIVALENT, "proved composed"
-        else:
-            proof: Proof = prove(config, rtl=planted.folder / MUTANT, name=TOP, timeout=timeout)
-            if proof.status is Status.PASS:
-                return Fate.EQUIVALENT, f"proved {proof.method}"
-            if proof.counterexample:
-                return Fate.SURVIVED, proof.counterexample.report
-            doubt = str(proof.status)
+        proof: Proof = prove(config, rtl=planted.folder / MUTANT, name=TOP, timeout=timeout)
+        if proof.status is Status.PASS:
+            return Fate.EQUIVALENT, f"proved {proof.method}"
+        if proof.counterexample:
+            return Fate.SURVIVED, proof.counterexample.report
+        doubt = str(proof.status)
     if planted.is_same(TOP, min(timeout, PATIENCE)):
         return Fate.EQUIVALENT, "the whole is what it was"
     return Fate.UNDECIDED, doubt

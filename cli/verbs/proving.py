@@ -148,7 +148,8 @@ def mutate(
     """Plant faults in the emitted Verilog, and mutants in the specification, and count which are found.
 
     The cocotb regression or verify must find each fault, or a proof must show that it changes no result. A fault that
-    survives is a failure. The solver must also refute every mutant of the specification, which NVFP4 lacks.
+    survives is a failure. The solver must also refute every mutant of the specification. For NVFP4
+    there are no such mutants.
     """
     asked = request("mutate {}", given, output=output, designs=given.out)
     from ...hdl import default_name, intact

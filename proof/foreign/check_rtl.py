@@ -24,12 +24,12 @@ from ...sim.operations import element_role, golden, of
 from ...sim.run.icarus import on_icarus
 from ...sim.run.verilator.stream import StreamedDriver, clocked_ports
 from ...sim.transactions import Transactions
-from ...spec import BlockOperation, Hadamard, Operation, TileEncode
+from ...spec import BlockOperation, Hadamard, TileEncode
 from ..netlist.design import Design
 from ..netlist.pipeline import bypassed, combinational
 from ..netlist.structure import StructureError
 from ..netlist.wrapping import unwrapped
-from ..operations import OPERATIONS, provable
+from ..operations import provable
 from ..questions.question import Question
 from ..solve.argument import Argument, Status, answered, doubtful, of_latches, without_a_block, worst
 from ..solve.branches import branch_blocks
@@ -172,7 +172,7 @@ class _Checker:
                 if self.check.status is Status.PASS and len(self.check.arguments) == 1:
                     self._stand_by()
             # without a proof only blocks can distinguish other rules
-            if self.check.status is not Status.PASS and not _is_asked_whole(self.check.config.numerics):
+            if self.check.status is not Status.PASS and not provable(self.check.config).is_asked_whole:
                 self.say("trying other rules")
                 self._name()
             return
@@ -283,10 +283,7 @@ class _Checker:
     def _questions(self, design: Design, flat: Design) -> Iterable[Question]:
         """One question about the whole design, without registers and modules ``flat``; or questions about its parts, if
         no solver would answer that."""
-        try:
-            asked = provable(self.check.config)
-        except ValueError as error:
-            raise StructureError(str(error)) from None
+        asked = provable(self.check.config)
         if asked.is_asked_whole:
             return asked.monolithic(self.check.config, flat, self.check.nan_codes_free)
         parts = unwrapped(design)
@@ -423,7 +420,3 @@ class _Checker:
                 )
                 if other != latency and not divergence(delayed, hard.given).differing_blocks:
                     self.check.remarks.append(f"with latency={other} nothing differs")
-
-
-def _is_asked_whole(rules: Operation) -> bool:
-    return rules.name in OPERATIONS and OPERATIONS[rules.name].is_asked_whole

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from ...hdl import Nvfp4Config
 from ...spec import FP32
-from .structure import StructureError
+from .structure import Instances, StructureError, in_lanes
 
 ONE = [str((FP32.bias << FP32.man_bits) >> place & 1) for place in range(FP32.bits)]
 """The input of modules in place of a constant that the order does not use."""
 
-PARTS = ("maximum", "scale_unit", "factor_unit")
+BEFORE_CODES = ("maximum", "scale_unit")
+PARTS = (*BEFORE_CODES, "factor_unit")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,32 +34,6 @@ class Nvfp4Wiring:
     scale_unit: str
     codes: tuple[CodesWiring, ...]
     """The modules behind the scale, or behind each of the scales that are tried."""
-
-
-class Instances:
-    """The modules in a module of a netlist: their connections and kinds, and the ports of the module itself."""
-
-    def __init__(self, modules: dict[str, dict], name: str) -> None:
-        self.modules, self.name, module = modules, name, modules[name]
-        self.ports: dict[str, list] = {port: known["bits"] for port, known in module["ports"].items()}
-        cells = {name: cell for name, cell in module["cells"].items() if cell["type"] in modules}
-        self.cells: dict[str, dict[str, list]] = {name: cell["connections"] for name, cell in cells.items()}
-        self.kinds: dict[str, str] = {name: cell["type"] for name, cell in cells.items()}
-        self.has_logic = len(cells) < len(module["cells"])
-
-    def inputs(self, cell: str) -> dict[str, list]:
-        """The inputs of an instance."""
-        known = self.modules[self.kinds[cell]]["ports"]
-        return {port: bits for port, bits in self.cells[cell].items() if known[port]["direction"] == "input"}
-
-    def making(self, port: str) -> list[str]:
-        """The instances that have this output."""
-        return [cell for cell, bits in self.cells.items() if port in bits and port not in self.inputs(cell)]
-
-    def check_inputs(self, cell: str, wanted: dict[str, list]) -> None:
-        """Raise `StructureError` unless an instance has exactly these inputs."""
-        if self.inputs(cell) != wanted:
-            raise StructureError(f"{cell} of {self.name} has other inputs")
 
 
 def nvfp4_wiring(modules: dict[str, dict], top: str, config: Nvfp4Config) -> Nvfp4Wiring:
@@ -111,11 +86,6 @@ def codes_wiring(parts: Instances, config: Nvfp4Config) -> CodesWiring:
         factor=_factor(parts.modules, unit),
         lanes=tuple(dict.fromkeys(parts.kinds[name] for name in lanes)),
     )
-
-
-def in_lanes(bits: list, width: int) -> list[list]:
-    """Bits in parts of a width, the lowest first."""
-    return [bits[place : place + width] for place in range(0, len(bits), width)]
 
 
 def _factor(modules: dict[str, dict], unit: str) -> str:

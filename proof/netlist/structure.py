@@ -25,6 +25,37 @@ class Wiring:
     """The wire of the top module that carries each flag to every lane."""
 
 
+class Instances:
+    """The modules in a module of a netlist: their connections and kinds, and the ports of the module itself."""
+
+    def __init__(self, modules: dict[str, dict], name: str) -> None:
+        self.modules, self.name, module = modules, name, modules[name]
+        self.ports: dict[str, list] = {port: known["bits"] for port, known in module["ports"].items()}
+        cells = {name: cell for name, cell in module["cells"].items() if cell["type"] in modules}
+        self.cells: dict[str, dict[str, list]] = {name: cell["connections"] for name, cell in cells.items()}
+        self.kinds: dict[str, str] = {name: cell["type"] for name, cell in cells.items()}
+        self.has_logic = len(cells) < len(module["cells"])
+
+    def inputs(self, cell: str) -> dict[str, list]:
+        """The inputs of an instance."""
+        known = self.modules[self.kinds[cell]]["ports"]
+        return {port: bits for port, bits in self.cells[cell].items() if known[port]["direction"] == "input"}
+
+    def making(self, port: str) -> list[str]:
+        """The instances that have this output."""
+        return [cell for cell, bits in self.cells.items() if port in bits and port not in self.inputs(cell)]
+
+    def check_inputs(self, cell: str, wanted: dict[str, list]) -> None:
+        """Raise `StructureError` unless an instance has exactly these inputs."""
+        if self.inputs(cell) != wanted:
+            raise StructureError(f"{cell} of {self.name} has other inputs")
+
+
+def in_lanes(bits: list, width: int) -> list[list]:
+    """Bits in parts of a width, the lowest first."""
+    return [bits[place : place + width] for place in range(0, len(bits), width)]
+
+
 def net_of(module: dict, bits: list) -> str:
     """The name of a net, a written one if it has several. Raises `StructureError` without a name."""
     nets = module["netnames"]

@@ -14,7 +14,7 @@ from itertools import pairwise
 from ...hdl import HardwareConfig
 from ...spec import BF16, Hadamard
 from ..netlist.design import Cut, Design, Part
-from ..netlist.structure import StructureError, net_of
+from ..netlist.structure import Instances, StructureError, in_lanes, net_of
 from ..specification.encode import bits
 from ..specification.hadamard import INF, MAGNITUDE, WIDTH, HadamardSpecification
 from .provable import Provable
@@ -74,49 +74,37 @@ def _wiring(design: Design, rules: Hadamard) -> _Wiring:
     """The parts of a transform. Raises `StructureError` unless it consists of a module for each integer and one for
     each rounding, each with its own inputs.
     """
-    module, lanes = design.modules[design.top], range(rules.size)
-    nets = {name: net["bits"] for name, net in module["netnames"].items()}
-    ports = {name: port["bits"] for name, port in module["ports"].items()}
-    cells = {name: cell for name, cell in module["cells"].items() if cell["type"] in design.modules}
-
-    def lane_of(port: str, lane: int) -> list:
-        return ports[port][BF16.bits * lane : BF16.bits * (lane + 1)]
-
-    def cell_with(wanted: dict[str, list], what: str) -> tuple[str, dict]:
-        for name, cell in cells.items():
-            if all(cell["connections"].get(port) == wires for port, wires in wanted.items()):
-                return name, cell
-        raise StructureError(f"{what} of {design.top} does not come from one module")
-
-    found, integers, results, names = [], [], [], []
-    for lane in lanes:
-        sign = [str(rules.signs >> lane & 1)]
-        name, cell = cell_with({"x": lane_of("x", lane), "is_negated": sign}, f"the integer {lane}")
-        found.append(name)
-        integers.append(cell["type"])
-        if set(cell["connections"]) != {"x", "is_negated", "y"}:
-            raise StructureError(f"the integer {lane} of {design.top} has other ports")
-        names.append(net_of(module, cell["connections"]["y"]))
-    sums = [[f"level{level + 1}_sum_{lane:02}" for lane in lanes] for level in range(LEVELS)]
+    top, parts = design.top, Instances(design.modules, design.top)
+    nets = {name: net["bits"] for name, net in design.modules[top]["netnames"].items()}
+    sums = [[f"level{level + 1}_sum_{lane:02}" for lane in range(rules.size)] for level in range(LEVELS)]
     if missing := [name for name in (*(one for row in sums for one in row), FLAGS) if name not in nets]:
-        raise StructureError(f"{design.top} has no wire {missing[0]}")
-    for lane in lanes:
-        flags = dict(zip(SPECIALS, ([bit] for bit in nets[FLAGS][len(SPECIALS) * lane :])))
-        wanted = {"y": lane_of("y", lane), "total": nets[sums[-1][lane]], **flags}
-        name, cell = cell_with(wanted, f"the result {lane}")
-        found.append(name)
-        results.append(cell["type"])
-        if set(cell["connections"]) != set(wanted):
-            raise StructureError(f"the result {lane} of {design.top} has other ports")
-    if set(found) != set(cells):
-        raise StructureError(f"{design.top} has other modules")
+        raise StructureError(f"{top} has no wire {missing[0]}")
+
+    def cell_with(inputs: dict[str, list], what: str) -> str:
+        found = [name for name in parts.making("y") if parts.inputs(name) == inputs]
+        if not found:
+            raise StructureError(f"{what} of {top} does not come from one module")
+        return found[0]
+
+    integers, results = [], []
+    entering, leaving = (in_lanes(parts.ports[port], BF16.bits) for port in "xy")
+    for lane, (x, flags) in enumerate(zip(entering, in_lanes(nets[FLAGS], len(SPECIALS)))):
+        sign = [str(rules.signs >> lane & 1)]
+        integers.append(cell_with({"x": x, "is_negated": sign}, f"the integer {lane}"))
+        total = {"total": nets[sums[-1][lane]], **{name: [bit] for name, bit in zip(SPECIALS, flags)}}
+        results.append(cell_with(total, f"the result {lane}"))
+    if [parts.cells[name]["y"] for name in results] != leaving:
+        raise StructureError(f"the results of {top} are exchanged")
+    if {*integers, *results} != set(parts.cells):
+        raise StructureError(f"{top} has other modules")
+    names = [net_of(design.modules[top], parts.cells[name]["y"]) for name in integers]
     widths = [{len(nets[name]) for name in row} for row in (names, *sums)]
     if any(len(one) > 1 for one in widths) or sorted(set().union(*widths)) != [one for (one,) in widths]:
-        raise StructureError(f"the sums of {design.top} may overflow")
+        raise StructureError(f"the sums of {top} may overflow")
     return _Wiring(
-        cells=tuple(found),
-        integers=tuple(dict.fromkeys(integers)),
-        results=tuple(dict.fromkeys(results)),
+        cells=tuple(parts.cells),
+        integers=tuple(dict.fromkeys(parts.kinds[name] for name in integers)),
+        results=tuple(dict.fromkeys(parts.kinds[name] for name in results)),
         levels=tuple({name: len(nets[name]) for name in row} for row in (names, *sums)),
     )
 

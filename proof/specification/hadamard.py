@@ -1,13 +1,13 @@
 """The specification of a Hadamard transform, as statements of SMT-LIB about integers; nothing here computes a result.
 
 Finite BF16 numbers are integers in units of the smallest one. A result is nearest to its sum where the sum lies between
-the middles on both sides of it. Notation: ``x`` is a number, ``c`` a magnitude code, where the code of Inf stands for
-the number after the largest; ``t`` is a sum, and ``y`` its result.
+the middles on both sides of it. Notation: ``x`` is a number, ``c`` a magnitude code, where the code of Inf means the
+number after the largest; ``t`` is a sum, and ``y`` its result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from math import isqrt
 
@@ -27,7 +27,7 @@ class HadamardSpecification:
         self.rules = rules
         self.definitions = "\n".join(chain(self._numbers(), self._rounding())) + "\n"
 
-    def _numbers(self) -> Iterable[str]:
+    def _numbers(self) -> Iterator[str]:
         """``is_nan``, ``is_inf``, ``is_negative``, and ``units`` and ``integer``: magnitudes and numbers in units."""
         of = f"((x (_ BitVec {BF16.bits}))) Bool"
         magnitude = f"((_ extract {MAGNITUDE - 1} 0) x)"
@@ -46,7 +46,7 @@ class HadamardSpecification:
             f"(define-fun integer ((x (_ BitVec {BF16.bits}))) {number} (ite (is_negative x) (bvneg {value}) {value}))"
         )
 
-    def _rounding(self) -> Iterable[str]:
+    def _rounding(self) -> Iterator[str]:
         """``is_between``: does a magnitude of a sum have this code? ``is_result``: is ``y`` the result of ``t``?"""
         root = isqrt(self.rules.size)
         assert root**2 == self.rules.size and root % 2 == 0  # other sizes have no hardware

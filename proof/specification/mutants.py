@@ -318,8 +318,8 @@ CAST_MUTANTS: dict[str, SpecificationMutant[Cast, CastSpecification]] = {
 }
 
 HADAMARD_MUTANTS: dict[str, SpecificationMutant[Hadamard, HadamardSpecification]] = {
-    "ties": SpecificationMutant(
-        description="ties go away from zero",
+    "sum": SpecificationMutant(
+        description="sums are one unit too large",
         function="is_between",
         body=lambda s: f"({{right}} (bvadd m {bits(1, WIDTH)}) c)",
     ),

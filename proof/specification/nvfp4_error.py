@@ -1,7 +1,7 @@
 """The specification of `spec.FourOverSix`: the errors of a block under a scale, and the choice between two scales.
 
-Every operation is one of binary32 of SMT-LIB. A word of 32 bits is a magnitude: a pattern of binary32, or from Inf on
-any pattern, which stands for Inf. Notation: ``b`` is a scale, ``a`` the largest magnitude of the tensor.
+Every operation is one of binary32 of SMT-LIB. A word of 32 bits is a magnitude: a pattern of binary32; any
+pattern from Inf on means Inf. Notation: ``b`` is a scale, ``a`` the largest magnitude of the tensor.
 """
 
 from __future__ import annotations

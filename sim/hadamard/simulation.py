@@ -14,7 +14,7 @@ from ..transactions import Transactions
 
 SIZE = 16
 CORNERS = 4000
-"""Blocks of `HadamardSimulation.corners`, about."""
+"""Blocks of `HadamardSimulation.corners` that are drawn at random, about."""
 SHOWN = 4
 """Results of a block that are shown."""
 

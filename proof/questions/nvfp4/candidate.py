@@ -14,8 +14,8 @@ from itertools import islice
 from ....hdl import Nvfp4Config
 from ....spec import E2M1, E4M3, FP32, FourOverSix
 from ...netlist.design import Cut, Design, Part
-from ...netlist.nvfp4_structure import CodesWiring, Instances, Nvfp4Wiring, check_scale, codes_wiring, in_lanes
-from ...netlist.structure import StructureError, net_of
+from ...netlist.nvfp4_structure import BEFORE_CODES, CodesWiring, Nvfp4Wiring, check_scale, codes_wiring
+from ...netlist.structure import Instances, StructureError, in_lanes, net_of
 from ...specification.encode import bits, shifted
 from ...specification.nvfp4 import SIGNIFICAND, Nvfp4Specification
 from ...specification.nvfp4_error import BEYOND, INF, MOST, MOST_OF_SUMS, ErrorSpecification
@@ -23,7 +23,6 @@ from ..question import Question, constant, lemma
 from .arithmetic import product_range
 from .lemma import multiplied, multiplying
 
-PARTS = ("maximum", "scale_unit")
 TRIED = {"scale_candidate": "scale", "larger_candidate": "larger"}
 """The modules that try a scale, and the output of the scale unit that each of them receives."""
 WORD = FP32.bits
@@ -62,8 +61,8 @@ def four_over_six_wiring(modules: dict[str, dict], top: str, config: Nvfp4Config
 
 def _wiring(parts: Instances, config: Nvfp4Config) -> FourOverSixWiring:
     modules, top = parts.modules, parts.name
-    if set(parts.cells) != {*PARTS, *TRIED}:
-        raise StructureError(f"{top} does not consist of {', '.join((*PARTS, *TRIED))} and a choice")
+    if set(parts.cells) != {*BEFORE_CODES, *TRIED}:
+        raise StructureError(f"{top} does not consist of {', '.join((*BEFORE_CODES, *TRIED))} and a choice")
     check_scale(parts, config)
     scales, codes = parts.cells["scale_unit"], {}
     given: dict[str, str] = {}

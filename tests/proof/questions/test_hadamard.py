@@ -100,6 +100,14 @@ def test_parts_that_are_exchanged_are_not_proved(right, wrong, sentence, tmp_pat
         list(asked.composed(CONFIG, design, asked.specification))
 
 
+def test_results_that_are_exchanged_are_not_proved(tmp_path):
+    first, second = ".y(y[15:0])", ".y(y[31:16])"
+    text = verilog(CONFIG, "dut").replace(first, "here").replace(second, first).replace("here", second)
+    design, asked = Design(plain(text), "dut", tmp_path), provable(CONFIG)
+    with pytest.raises(StructureError, match="^the results of dut are exchanged$"):
+        list(asked.composed(CONFIG, design, asked.specification))
+
+
 def test_a_planted_bug_is_refuted_with_a_block(tmp_path):
     file = tmp_path / "dut.v"
     file.write_text(verilog(CONFIG, "dut").replace("x[62:48] > 15'h7f80", "x[62:48] > 15'h7f81"))
