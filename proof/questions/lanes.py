@@ -9,12 +9,12 @@ from ...hdl import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig
 from ...hdl.config.beats import BeatConfig
 from ...sim.transactions import Transactions
 from ...spec import Cast, Decode, Encode
-from ..netlist.axis_cast import AxisCast, of_a_word
-from ..netlist.beats import ENDS, Beats
+from ..netlist.beats.axis_cast import AxisCast, of_a_word
+from ..netlist.beats.one_beat import of_a_beat, one_beat
+from ..netlist.beats.parts import ENDS, Beats
+from ..netlist.beats.whole_block import at_once, whole_block
 from ..netlist.design import Design
-from ..netlist.one_beat import of_a_beat, one_beat
 from ..netlist.structure import StructureError
-from ..netlist.whole_block import at_once, whole_block
 from ..specification.beats.axis import around, axis_questions
 from ..specification.beats.axis_through import around_path, through_questions
 from ..specification.beats.induction import Induction

@@ -14,7 +14,7 @@ from ...host.errors import DesignError
 from ...host.files import claimed, write_whole
 from ...spec.catalogue import known_name
 from ...synth.yosys import yosys_version
-from ..netlist.beats import ADDRESS
+from ..netlist.beats.parts import ADDRESS
 from ..netlist.design import NETLISTS, Design
 from ..netlist.handshake import check_handshake, moving
 from ..netlist.pipeline import bypassed, combinational

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...netlist.beats import CODES, EARLY, KEYS, Beats
-from ...netlist.cuts import cut, seen
+from ...netlist.beats.cuts import cut, seen
+from ...netlist.beats.parts import CODES, EARLY, KEYS, Beats
 from ...questions.question import Question
 from .induction import Induction, transitions
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...netlist.beats import NUMBERS
-from ...netlist.cuts import cut, seen
+from ...netlist.beats.cuts import cut, seen
+from ...netlist.beats.parts import NUMBERS
 from ...netlist.structure import StructureError
 from ...questions.question import Question, constant, question
 from .axis_unpack import unpacked

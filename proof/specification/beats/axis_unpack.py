@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ....spec import ScalePlace
-from ...netlist.beats import NUMBERS
-from ...netlist.cuts import cut, seen
+from ...netlist.beats.cuts import cut, seen
+from ...netlist.beats.parts import NUMBERS
 from .induction import Induction, transitions
 from .stream_path import StreamPath, vector
 

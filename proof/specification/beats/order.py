@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ....spec import Decode, Encode
-from ...netlist.beats import CODES, KEYS, NUMBERS, Beats
+from ...netlist.beats.parts import CODES, KEYS, NUMBERS, Beats
 from ...netlist.design import Part
 from ...netlist.structure import StructureError
 from ...questions.question import Question, constant, question

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...netlist.beats import NUMBERS, Beats
-from ...netlist.cuts import cut, seen
+from ...netlist.beats.cuts import cut, seen
+from ...netlist.beats.parts import NUMBERS, Beats
 from ...questions.question import Question
 from .induction import Induction, transitions
 

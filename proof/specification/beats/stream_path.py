@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ....hdl import DecoderConfig
 from ....spec import Packing, ScalePlace
 from ....spec.layouts.catalogue import ScaleByte
-from ...netlist.axis_cast import AxisCast
-from ...netlist.beats import NUMBERS, Beats
+from ...netlist.beats.axis_cast import AxisCast
+from ...netlist.beats.parts import NUMBERS, Beats
 from ...netlist.design import Design
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from mxcast.hdl import cast_config, default_name, emitted
 from mxcast.proof import prove
-from mxcast.proof.netlist.axis_cast import AxisCast
+from mxcast.proof.netlist.beats.axis_cast import AxisCast
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.specification.beats.axis_through import through_questions
 from mxcast.proof.specification.beats.stream_path import path_of_cast

@@ -8,7 +8,7 @@ import pytest
 
 from mxcast.hdl import DecoderConfig, decoder_config, default_name, emitted
 from mxcast.proof import prove
-from mxcast.proof.netlist.beats import Beats
+from mxcast.proof.netlist.beats.parts import Beats
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.questions.lanes import order_of
 from mxcast.proof.specification.beats.axis_through import through_questions

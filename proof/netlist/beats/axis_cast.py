@@ -6,13 +6,13 @@ import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...hdl import CastConfig
-from ...hdl.config.architecture import Interface
-from .beats import AXIS_CLOCK, AXIS_HANDSHAKE, AXIS_RESET, NUMBERS, Delay, check_known, check_storage
+from ....hdl import CastConfig
+from ....hdl.config.architecture import Interface
+from ..design import DISSOLVED, FREED, UNSAID, Design, provide
+from ..pipeline import BITS, WITH_ENABLES, bypass
+from ..structure import StructureError
 from .cuts import cut, seen
-from .design import DISSOLVED, FREED, UNSAID, Design, provide
-from .pipeline import BITS, WITH_ENABLES, bypass
-from .structure import StructureError
+from .parts import AXIS_CLOCK, AXIS_HANDSHAKE, AXIS_RESET, NUMBERS, Delay, check_known, check_storage
 
 WORDS, MARKS, RANDOM = "beat_words", "beat_marks", "beat_random"
 """Wires of the beat that is taken next: its words, the marks of its packet, and its random bits."""
@@ -61,7 +61,7 @@ class AxisCast:
         return {**top, "ports": {name: port for name, port in top["ports"].items() if name != RESULT}}
 
     def check_known(self) -> None:
-        """`beats.check_known` for the control."""
+        """`parts.check_known` for the control."""
         valid = [f"valid_{place}_q" for place in self.config.microarchitecture.registered_after]
         registers = (*valid, "running_q", "beat_held")
         check_known(self.design, self.control(), AXIS_RESET, registers, AXIS_HANDSHAKE, {})

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from ...hdl import ConverterConfig, DecoderConfig
-from ...hdl.config.beats import BeatConfig
-from ...hdl.lanes.keys import front_stages
-from ...spec import Decode, Encode
-from .design import DISSOLVED, FREED, UNSAID, Cut, Design, Part, provide
-from .handshake import GATES
-from .pipeline import BITS, WITH_ENABLES, bypass, check_delay
-from .structure import StructureError
+from ....hdl import ConverterConfig, DecoderConfig
+from ....hdl.config.beats import BeatConfig
+from ....hdl.lanes.keys import front_stages
+from ....spec import Decode, Encode
+from ..design import DISSOLVED, FREED, UNSAID, Cut, Design, Part, provide
+from ..handshake import GATES
+from ..pipeline import BITS, WITH_ENABLES, bypass, check_delay
+from ..structure import StructureError
 
 KEYS, CODES, NUMBERS = "beat_keys", "beat_codes", "beat_numbers"
 """The instances in front of the store of an encoder and behind it, and the one of a decoder."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from .structure import StructureError
+from ..structure import StructureError
 
 
 def cut(control: dict, name: str, kept: Iterable[str]) -> dict:

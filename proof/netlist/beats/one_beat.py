@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import cast
 
-from ...hdl import DecoderConfig
-from ...hdl.config.architecture import Interface
-from ...spec import ScalePlace
-from .beats import MARKS, NUMBERS, Beats
-from .design import Design
-from .structure import StructureError
+from ....hdl import DecoderConfig
+from ....hdl.config.architecture import Interface
+from ....spec import ScalePlace
+from ..design import Design
+from ..structure import StructureError
+from .parts import MARKS, NUMBERS, Beats
 
 PASSED = {"o_first": "is_first", "o_last": "is_last", "o_marks": "marks"}
 """Outputs of the module that are inputs some beats before."""

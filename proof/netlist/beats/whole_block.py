@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from ...hdl import ConverterConfig
-from ...hdl.config.architecture import Interface
-from .beats import CODES, KEYS, Beats
-from .design import Design
-from .structure import StructureError
+from ....hdl import ConverterConfig
+from ....hdl.config.architecture import Interface
+from ..design import Design
+from ..structure import StructureError
+from .parts import CODES, KEYS, Beats
 
 OF_SCALE = "is_large"
 """An input of lanes that is a function of the scale: `BeatCodes` computes it once for all of them."""
