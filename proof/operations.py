@@ -10,6 +10,7 @@ from .questions.lanes import CastInBeats, DecodeInBeats, EncodeInBeats
 from .questions.nvfp4.decoder import ProvableNvfp4Decode
 from .questions.nvfp4.encoder import ProvableNvfp4
 from .questions.provable import AnyProvable
+from .questions.tile import ProvableTile
 
 OPERATIONS: dict[str, AnyProvable] = {
     "encode": ProvableEncode(),
@@ -19,17 +20,17 @@ OPERATIONS: dict[str, AnyProvable] = {
     "two_level_decode": ProvableNvfp4Decode(),
     "hadamard": ProvableHadamard(),
 }
-"""The proof of each operation by its name; the others are not proved yet."""
+"""The proof of operations whose hardware takes a block at once, by the name of the operation."""
 
-WITH_LANES: dict[str, AnyProvable] = {"encode": EncodeInBeats(), "decode": DecodeInBeats(), "cast": CastInBeats()}
-"""The proof of operations whose hardware has lanes, or another interface than valid and ready."""
+IN_BEATS: dict[str, AnyProvable] = {
+    "encode": EncodeInBeats(),
+    "decode": DecodeInBeats(),
+    "cast": CastInBeats(),
+    "tile": ProvableTile(),
+}
+"""The proof of operations whose hardware has lanes, rows, or another interface than valid and ready."""
 
 
 def provable(config: HardwareConfig) -> AnyProvable:
-    """The proof of the operation of a configuration. Raises ValueError if it is not proved yet."""
-    rules = config.numerics
-    if rules.name not in OPERATIONS:
-        raise ValueError(
-            f"{config.formats}, operation {rules.name}, is not proved yet: verify compares its Verilog with the model"
-        )
-    return (WITH_LANES if config.has_beats else OPERATIONS)[rules.name]
+    """The proof of the operation of a configuration."""
+    return (IN_BEATS if config.has_beats else OPERATIONS)[config.numerics.name]

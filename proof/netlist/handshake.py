@@ -40,6 +40,10 @@ GATES: dict[str, Callable[[Bits, Bits], bool]] = {
     "$reduce_or": lambda a, b: any(a),
     "$eq": lambda a, b: a == b,
     "$ne": lambda a, b: a != b,
+    "$_NOT_": lambda a, b: not a[0],
+    "$_AND_": lambda a, b: a[0] and b[0],
+    "$_OR_": lambda a, b: a[0] or b[0],
+    "$_XOR_": lambda a, b: a != b,
 }
 """Cells of one output bit that control may consist of, by the bits of their inputs."""
 

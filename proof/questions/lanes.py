@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
-from ...hdl import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig
+from ...hdl import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig, TileConfig
 from ...hdl.config.beats import BeatConfig
 from ...sim.transactions import Transactions
 from ...spec import Cast, Decode, Encode
 from ..netlist.beats.axis_cast import AxisCast, of_a_word
 from ..netlist.beats.one_beat import of_a_beat, one_beat
-from ..netlist.beats.parts import ENDS, Beats
+from ..netlist.beats.parts import ADDRESS, ENDS, Beats
+from ..netlist.beats.tile import Tile
 from ..netlist.beats.whole_block import at_once, whole_block
 from ..netlist.design import Design
 from ..netlist.structure import StructureError
@@ -21,6 +22,7 @@ from ..specification.beats.induction import Induction
 from ..specification.beats.order import Order
 from ..specification.beats.skid import place, skid_questions
 from ..specification.beats.stream_path import path_of_cast, path_of_decoder
+from ..specification.beats.tile import orders
 from ..specification.encode import Specification
 from .elementwise import ElementSpecification, ProvableCast, ProvableDecode
 from .encode import ProvableEncode
@@ -49,12 +51,15 @@ class EncodeInBeats(InParts, ProvableEncode):
         assert isinstance(config, ConverterConfig)
         order = order_of(config, design)
         order.beats.check_delays()
-        whole = whole_block(order.beats)
+        whole = whole_block(design, config, order.beats.without_registers(), order.beats.modules)
         yield from order.questions()
         if config.has_axis:
             yield from axis_questions(*around(order.beats))
         order.beats.check_known()
         yield from super().composed(at_once(config), whole, specify)
+
+    def knows_addresses(self, config: HardwareConfig[Encode], written: list[str]) -> bool:
+        return written == [ADDRESS]
 
 
 class DecodeInBeats(InParts, ProvableDecode):
@@ -118,8 +123,10 @@ def order_of(config: HardwareConfig, design: Design) -> Order:
 
 
 def around_order(config: HardwareConfig, design: Design) -> tuple[Induction, ...]:
-    """The statements about packets, or about the place of a skid. Of a decoder or a cast with AXI4-Stream, there are no
-    others."""
+    """The statements about packets, or about the place of a skid. Of a tile encoder, or of a decoder or a cast with
+    AXI4-Stream, there are no others."""
+    if isinstance(config, TileConfig):
+        return orders(Tile(design, config))
     if isinstance(config, CastConfig):
         return around_path(path_of_cast(AxisCast(design, config)))
     beats = order_of(config, design).beats

@@ -65,6 +65,10 @@ class Provable(ABC, Generic[Op, Stated]):
             }
         )
 
+    def knows_addresses(self, config: HardwareConfig[Op], written: list[str]) -> bool:
+        """Does `composed` check that all addresses at which a text writes are known after a reset?"""
+        return False
+
     def domain(self, rules: Op, words: Mapping[Role, str]) -> str:
         """The statement that an input is in the domain of the specification, from a term for each port by its role."""
         return "true"

@@ -14,7 +14,6 @@ from ...host.errors import DesignError
 from ...host.files import claimed, write_whole
 from ...spec.catalogue import known_name
 from ...synth.yosys import yosys_version
-from ..netlist.beats.parts import ADDRESS
 from ..netlist.design import NETLISTS, Design
 from ..netlist.handshake import check_handshake, moving
 from ..netlist.pipeline import bypassed, combinational
@@ -250,9 +249,9 @@ class _Asker:
         elaboration = elaborated(text.text, self.name)
         self.has_array_ports = elaboration.has_array_ports
         objected = objections(elaboration)
-        indexed = [objection for objection in objected if objection.index]
-        if proof.config.has_beats and [objection.index for objection in indexed] == [ADDRESS]:
-            objected.remove(indexed[0])  # the address of the store, which is known: `Beats.check_known`
+        written = [objection.index for objection in objected if objection.index]
+        if provable(proof.config).knows_addresses(proof.config, written):
+            objected = [objection for objection in objected if not objection.index]
         proof.objections.extend(objection for objection in objected if objection not in proof.objections)
         for reader in readers() if proof.netlist is None else [READ_VERILOG]:
             if proof.netlist is None and (why := refusal(reader, elaboration)):

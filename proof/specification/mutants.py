@@ -351,7 +351,7 @@ MUTANTS: dict[str, Mapping[str, SpecificationMutant[Any, Any]]] = {
     "two_level_encode": {},
     "two_level_decode": {},
     "hadamard": HADAMARD_MUTANTS,
-    "tile": {},
+    "tile": ENCODE_MUTANTS,
 }
 """By the name of the operation. Bugs of NVFP4 are planted in the Verilog only."""
 

@@ -16,7 +16,7 @@ from ....hdl import ConverterConfig
 from ....hdl.config.architecture import Interface
 from ..design import Design
 from ..structure import StructureError
-from .parts import CODES, KEYS, Beats
+from .parts import CODES, KEYS
 
 OF_SCALE = "is_large"
 """An input of lanes that is a function of the scale: `BeatCodes` computes it once for all of them."""
@@ -34,20 +34,21 @@ def at_once(config: ConverterConfig) -> ConverterConfig:
     return dataclasses.replace(config, microarchitecture=micro)
 
 
-def whole_block(beats: Beats) -> Design:
-    """The design of a whole block, with the ports of `at_once`. Raises `StructureError` if a number reaches another
-    lane than its own, or the key, the mode or the place of a beat does not pass as it has to."""
-    return _Assembly(beats).design()
+def whole_block(design: Design, config: ConverterConfig, modules: dict[str, dict], kinds: dict[str, str]) -> Design:
+    """The design of a whole block, with the ports of `at_once`, from ``modules`` without registers. ``kinds`` names the
+    modules in front of the store and behind it. Raises `StructureError` if a number reaches another lane than its own,
+    or the key, the mode or the place of a beat does not pass as it has to."""
+    return _Assembly(design, config, modules, kinds).design()
 
 
 class _Assembly:
     """The netlist of the block in the making."""
 
-    def __init__(self, beats: Beats) -> None:
-        assert isinstance(beats.config, ConverterConfig)
-        self.beats, self.config = beats, beats.config
-        self.modules = beats.without_registers()
-        self.keys, self.codes = (self.modules[beats.modules[name]] for name in (KEYS, CODES))
+    def __init__(
+        self, design: Design, config: ConverterConfig, modules: dict[str, dict], kinds: dict[str, str]
+    ) -> None:
+        self.read, self.config, self.modules, self.kind_of_keys = design, config, modules, kinds[KEYS]
+        self.keys, self.codes = (modules[kinds[name]] for name in (KEYS, CODES))
         self.bits = count(2)
         self.ports: dict[str, dict[str, Any]] = {
             port.name: {"direction": port.direction, "bits": self.fresh(port.width)}
@@ -82,8 +83,7 @@ class _Assembly:
         nets = {name: {"hide_name": 0, "bits": bits, "attributes": {}} for name, bits in names.items()}
         nets |= {name: {"hide_name": 0, "bits": port["bits"], "attributes": {}} for name, port in self.ports.items()}
         top = {"attributes": {"top": "1"}, "ports": self.ports, "cells": self.cells, "netnames": nets}
-        design = self.beats.design
-        return design.of_netlist({design.top: top, **self.modules, **self.stored})
+        return self.read.of_netlist({self.read.top: top, **self.modules, **self.stored})
 
     def check_passed(self) -> None:
         """Raise `StructureError` unless modes, random bits, places and marks of beats pass the modules unchanged."""
@@ -103,7 +103,7 @@ class _Assembly:
             for name, port in self.keys["ports"].items()
         }
         directions = {name: port["direction"] for name, port in self.keys["ports"].items()}
-        self.add(f"keys_{beat}", self.beats.modules[KEYS], connections, directions)
+        self.add(f"keys_{beat}", self.kind_of_keys, connections, directions)
         return connections["key"]
 
     def larger(self, one: list, other: list, number: int) -> list:
@@ -237,9 +237,9 @@ class _Assembly:
 
     def kinds(self, elements: list[str], numbers: list) -> Iterator[str]:
         """The module of each lane that computes the stored bits of a number. Equal lanes share one."""
-        top = self.beats.design.top
+        top = self.read.top
         others = {name: module for name, module in self.modules.items() if name != top}
-        flat = self.beats.design.of_netlist({top: self.keys, **others}).netlist_after(SPLIT)[top]
+        flat = self.read.of_netlist({top: self.keys, **others}).netlist_after(SPLIT)[top]
         place = {bit: number for number, bit in enumerate(numbers)}
         sources = flat["ports"]["numbers"]["bits"]
         x, names = flat["ports"]["x"]["bits"], dict[str, str]()

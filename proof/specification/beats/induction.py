@@ -122,8 +122,8 @@ class Induction:
 
     def fault(self, edges: int) -> Question:
         """The question whether something wrong happens in the first edges after a reset; it returns what is seen."""
-        states = [f"e{edge}" for edge in range(edges + 1)]
-        names, texts = [], [self.steps(*states), f"(assert {self.wire('rst', states[0])})\n"]
+        after_reset, states = self.after_reset(edges)
+        names, texts = list[str](), [after_reset]
         for state in states:
             for name, width in (self.shown | {"wrong": len(self.wrong)}).items():
                 names.append(f"{state}_{name}")
@@ -131,6 +131,19 @@ class Induction:
         wrong = [f"(not {self.is_right(state)})" for state in states[1:]]
         description = f"nothing wrong happens in {edges} edges after a reset"
         return question(f"{self.name}-fault", description, tuple(names), *texts, f"(assert (or {' '.join(wrong)}))\n")
+
+    def after_reset(self, edges: int) -> tuple[str, list[str]]:
+        """Statements about the edges after a reset, and the states at them."""
+        states = [f"e{edge}" for edge in range(edges + 1)]
+        return f"{self.steps(*states)}(assert {self.wire('rst', states[0])})\n", states
+
+    def can_happen(self, meaning: str, edges: int) -> Question:
+        """The question whether the last of some beats leaves in the first edges after a reset."""
+        after_reset, states = self.after_reset(edges)
+        whole = [f"(and {self.wire('o_valid', state)} {self.wire('o_last', state)})" for state in states[1:]]
+        seen = constant("rst", 0, self.wire("rst", states[0]))
+        asked = f"(assert (or {' '.join(whole)}))\n"
+        return question(f"{self.name}-can-happen", meaning, ("rst",), after_reset, seen, asked, expected="sat")
 
     def depends_on_registers(self, name: str, port: str, meaning: str, *others: str) -> Question:
         """The question whether a port depends on registers, and these other inputs, only."""

@@ -269,30 +269,18 @@ class Order:
         yield system.depends_on_registers("order-valid", "o_valid", "it does not wait for o_ready")
         if self.beats.has_halves:
             yield system.depends_on_registers("order-ready", "i_ready", "no path leads from o_ready to it")
-        states = self._edges()
-        whole = [f"(and {system.wire('o_valid', state)} {system.wire('o_last', state)})" for state in states[1:]]
-        yield question(
-            "order-can-happen",
-            "a whole block can enter and leave after a reset",
-            ("rst",),
-            self._after_reset(),
-            constant("rst", 0, system.wire("rst", states[0])),
-            f"(assert (or {' '.join(whole)}))\n",
-            expected="sat",
-        )
+        yield system.can_happen("a whole block can enter and leave after a reset", self._edges)
 
-    def _edges(self) -> list[str]:
-        """The states after a reset in which a whole block enters and leaves, even if it is late."""
-        return [f"e{edge}" for edge in range(self.bound + 2 * self.beats.config.beats + 2)]
-
-    def _after_reset(self) -> str:
-        states = self._edges()
-        return f"{self.system.steps(*states)}(assert {self.system.wire('rst', states[0])})\n"
+    @property
+    def _edges(self) -> int:
+        """Edges after a reset in which a whole block enters and leaves, even if it is late."""
+        return self.bound + 2 * self.beats.config.beats + 1
 
     def fault(self) -> Question:
         """The question whether something wrong happens soon after a reset; it returns what is seen at each edge. In an
         encoder keys and stored numbers belong to some numbers."""
-        states, texts, names = self._edges(), [self._after_reset()], []
+        after_reset, states = self.system.after_reset(self._edges)
+        texts, names = [after_reset], list[str]()
         part = self.beats.keys_part() if self.has_store else None
         if part is not None:
             texts.append(part.text)

@@ -24,6 +24,10 @@ module mxcast_order #(
   // upper bits of the mode, from STEADY on, are the marks of a packet, which count with the last beat of a block
   parameter STOPS = 0,
   parameter STEADY = MODE,
+  // in a bank of a square store: beat t leaves with the word of beat t ^ bank. Blocks are stored in turn crossed, beat i
+  // at the place i ^ bank, and uncrossed; FIRST_CROSSED is of the first block after a reset
+  parameter BANKED = 0,
+  parameter FIRST_CROSSED = 0,
   parameter COUNT = 12   // bits of a number of beats, with room for negative ones
 ) (
   input clk, rst, i_valid, i_ready, o_valid, o_ready,
@@ -44,6 +48,8 @@ module mxcast_order #(
   input [BACK-1:0] back_valid,                // the last one is o_valid
   input [WORD*BEATS*SLOTS-1:0] words,
   input [2*MODE-1:0] half_marks,              // the marks of the block in each half of the store
+  input [PLACE-1:0] bank,                     // it never changes
+  input write_odd, read_odd,                  // the parity of the block that is written, or read
   input odd,                                  // tlast is not that of the last beat of a block that ends a packet
   // what leaves
   output [KEY-1:0] o_key, output [WORD-1:0] o_word, output [MODE-1:0] o_mode, output o_first, o_last,
@@ -103,6 +109,8 @@ module mxcast_order #(
   reg [COUNT-1:0] moving;                     // edges since all of it is inside at which nobody waits for the receiver
   reg [PLACE:0] calm;                         // edges since somebody waited for the receiver, up to those of a block
   reg fresh;                                  // a reset was at the last edge
+  wire [PLACE-1:0] from = BANKED ? bank : 0;   // the beat that leaves with the word of the first
+  wire [PLACE-1:0] its_row = its_beat ^ from; // the beat that entered with the word of the chosen one
   wire begins = enters && mark && !watched && in_beat == 0;
   wire goes_on = enters && watched && entered != ALL;
   wire is_whole = watched && entered == ALL;
@@ -130,13 +138,13 @@ module mxcast_order #(
     if (begins) begin
       watched <= 1; ahead <= inside - leaves; entered <= 1; largest <= key; its_mode <= mode; its_beat <= chosen;
       moving <= 0;
-      if (chosen == 0) its_word <= word;
+      if (chosen == from) its_word <= word;
     end
     if (goes_on) begin
       entered <= entered + 1'b1;
       if (STORE && key > largest) largest <= key;
       its_mode <= mode;
-      if (its_beat == entered) its_word <= word;
+      if (its_row == entered) its_word <= word;
     end
     if (rst) begin inside <= 0; in_beat <= 0; out_beat <= 0; watched <= 0; calm <= 0; end
   end
@@ -166,8 +174,12 @@ module mxcast_order #(
   wire [PLACE-1:0] write_place = write_beat, read_place = read_beat;
   wire [COUNT-1:0] its_place = ahead - behind;         // of the first watched beat: 0 is read next
   wire [COUNT-1:0] chosen_place = its_place + its_beat;
-  wire chosen_stored = chosen_place < stored;
-  wire [PLACE+SLOTS-2:0] chosen_address = read_beat + chosen_place;
+  wire [COUNT-1:0] row_place = its_place + its_row;  // in the order of writing
+  wire chosen_stored = BANKED ? !chosen_place[COUNT-1] && (its_place[COUNT-1] || row_place < stored)
+    : chosen_place < stored;
+  wire its_odd = has_block && (its_place[COUNT-1] || its_place == 0) ? read_odd : write_odd;
+  wire [PLACE+SLOTS-2:0] chosen_address =
+    BANKED ? its_row ^ (bank & {PLACE{its_odd ^ (FIRST_CROSSED != 0)}}) : read_beat + chosen_place;
   wire is_stored = its_place < stored && its_place + ALL <= stored;  // all of it, and no beat is read
   wire covers_running = its_place < stored && !is_stored;            // some of it, and the others come
   // with two slots, reading goes on until the end of a block
@@ -213,7 +225,7 @@ module mxcast_order #(
     for (i = FRONT; i >= 1; i = i - 1) if (front_valid[i]) begin
       if (watched && place - ahead < ALL) begin
         if (place == last_place && f_mode[MODE*i +: MODE] != its_mode) fronts = 0;
-        if (place - ahead == its_beat && f_word[WORD*i +: WORD] != its_word) fronts = 0;
+        if (place - ahead == its_row && f_word[WORD*i +: WORD] != its_word) fronts = 0;
         if (!is_some || f_key[KEY*i +: KEY] > seen) seen = f_key[KEY*i +: KEY];
         is_some = 1;
       end
@@ -248,7 +260,7 @@ module mxcast_order #(
     // 1: the numbers of beats follow from what is inside
     out_beat < BEATS && read_place == (out_beat + behind) % BEATS && in_beat == (write_place + before) % BEATS,
     // 0: all that is inside is in front of the store, in it or behind it, and the next block does not overtake the reader
-    inside == behind + stored + before && (SLOTS == 1 ? (has_block ? write_beat <= read_beat : !STORE || read_beat == 0)
+    inside == behind + stored + before && (!BANKED || write_odd == (read_odd ^ has_block)) && (SLOTS == 1 ? (has_block ? write_beat <= read_beat : !STORE || read_beat == 0)
       : has_block == (read_place == 0 ? stored >= BEATS : stored == 2 * BEATS - read_place)
         && (read_place == 0 || (stored >= BEATS - read_place && stored <= 2 * BEATS - read_place))
         && (fresh ? !can_write && calm == 0 && inside == 0 : can_write == has_room) && (!is_full || calm <= read_place))

@@ -1,211 +1,140 @@
-"""A column of a tile encoder is, cycle by cycle, an encoder with one lane, whose every bit `prove` proves.
-
-Yosys compares the two designs by their registers, the words of the stores among them: for any state in which registers
-that belong together are equal, and any input, they are equal after the next edge, and so are the outputs. The proof of
-the encoder with one lane holds from any state on, if a reset follows.
-"""
+"""Tile encoders: the order of rows, columns and results and all bits are proved, and planted faults are refuted."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import converter_config, tile_config, verilog
-from mxcast.hdl.emission.modules import body
-from mxcast.host.errors import ToolError
-from mxcast.synth.yosys import execute
+from mxcast.hdl import TileConfig, default_name, emitted, tile_config
+from mxcast.proof import prove
+from mxcast.proof.netlist.beats.tile import Tile
+from mxcast.proof.netlist.design import Design
+from mxcast.proof.netlist.structure import StructureError
+from mxcast.proof.specification.mutants import refute
+from mxcast.proof.verilog.text import plain
 
-from ...hdl.planted import planted
+from ...hdl.planted import edited, planted
 
-REGISTERS = [
-    "proc -norom",
-    "flatten",
-    "memory_collect",
-    "memory_map",
-    "opt_clean",
-    "simplemap",
-    "opt_clean",
-    "splitnets",
-    "select -set registers t:$_*DFF* %co:+[Q] w:* %i",
-    "rename -hide w:* @registers %d x:* %d",  # other wires of the same name need not be the same
-    "opt_clean",
+SMALL = {"source": "bf16", "block_size": 4}
+TURNED, IN_PLACE = (tile_config("e2m1", columns=columns, **SMALL) for columns in ("transposed", "in_place"))
+"""Tile encoders that are proved in a few seconds. Faults are planted in them."""
+
+ORDERED = {"order-reset", "order-step", "order", "order-valid", "order-can-happen"}
+TURNING = {name.replace("order", "turn") for name in ORDERED} | {"exchange"}
+BITS = {f"{of}-{name}" for of in ("row", "column") for name in ("one-byte", "one-code", "element", "scale")}
+
+
+@pytest.mark.parametrize("reader", ["read_verilog", "slang"])
+def test_all_tiles_are_right(reader, tmp_path):
+    proof = prove(TURNED, out=tmp_path)
+    assert proof.passed, proof.remark
+    steps = next(argument.steps for argument in proof.arguments if argument.reader == reader)
+    assert {step.question.name for step in steps} >= ORDERED | TURNING | BITS
+
+
+WHOLE = [
+    ("e4m3", {}),
+    ("e5m2", {"columns": "in_place", "registered_after": "input,level2,normalised,output"}),
+    ("e4m3", {"source": "bf16", "target": "xcu", "scale_rule": "rceil"}),
+    ("int8", {"source": "fp16", "registered_after": "output", "input_subnormals": "flush"}),
+    ("e2m1", {"columns": "in_place", "target": "asic", "specials": "te"}),
 ]
-"""Yosys' commands for a flat module of which only ports and registers have names."""
-
-HEAD = (
-    "module {name}(input clk, rst, input [{bits}-1:0] x, input [{others}-1:0] others, input i_valid, o_ready, "
-    "output i_ready, o_valid, output [7:0] scale, output [{code}-1:0] p{marks});\n"
-)
-SHARED = "{name} dut(.clk(clk), .rst(rst), .i_valid(i_valid), .i_ready(i_ready), .o_valid(o_valid), .o_ready(o_ready), "
-
-
-def are_equal(commands: list[str], folder: Path, least: int) -> bool:
-    """Are the modules gold and gate equal, in at least so many bits? The commands make the two, and keep them."""
-    done = folder / "equal.v"
-    done.unlink(missing_ok=True)
-    compared = [f"design -copy-from {top} -as {top} {top}" for top in ("gold", "gate")]
-    compared += ["equiv_make gold gate both", "hierarchy -top both", "equiv_simple", "equiv_status -assert"]
-    try:
-        execute([*commands, *compared, "write_verilog equal.v"], folder)
-    except ToolError as error:
-        if not re.search(r"unproven \$equiv cells|Object `dut.block_store.words.* not found", str(error)):
-            raise
-        return False
-    proven = re.search(r"(\d+) are proven and 0 are unproven", (folder / "yosys.log").read_text())
-    assert done.exists() and proven and int(proven[1]) >= least
-    return True
-
-
-def width(text: str, wire: str) -> int:
-    """The width of the first port or register of this name."""
-    found = re.search(rf"(?:input|output|reg) (?:\[(\d+):0\] )?{wire}\b", body(text))
-    assert found, wire
-    return int(found[1] or 0) + 1
-
-
-def is_column_equal(tile: str, narrow: str, side: int, column: int, folder: Path) -> bool:
-    """Does a column of the tile encoder ``square`` have the same registers and outputs as the encoder ``narrow``?"""
-    number, bits, code, word = f"{column:0{len(str(side - 1))}}", width(narrow, "x"), width(narrow, "p"), 0
-    for ours, theirs in {
-        f"column_codes_{number} (": "beat_codes (",
-        f"column_key_{number} (": "key_accumulator (",
-        " tile_store (": " block_store (",
-    }.items():
-        assert tile.count(ours) == 1, ours
-        tile = tile.replace(ours, theirs)
-    tile = tile.replace("o_ready);", "o_ready, scales);", 1)  # the scales of all columns, before one is chosen
-    tile = re.sub(r"  wire (\[\d+:0\]) scales;", r"  output \1 scales; wire \1 scales;", tile, count=1)
-    word = width(narrow, "words")
-    marks = () if column else ("o_first", "o_last")  # the tile takes them from its first column
-    names = {"bits": bits, "others": bits * (side - 1), "code": code, "marks": "".join(f", output {m}" for m in marks)}
-    end = "".join(f", .{mark}({mark})" for mark in marks) + ");\nendmodule\n"
-    low = [f"others[{bits * column - 1}:0]"] if column else []
-    high = [f"others[{bits * (side - 1) - 1}:{bits * column}]"] if column < side - 1 else []
-    x = ", ".join([*high, "x", *low])
-    gold = HEAD.format(name="gold", **names) + SHARED.format(name="narrow") + ".x(x), .scale(scale), .p(p)" + end
-    gate = HEAD.format(name="gate", **names) + (
-        f"  wire [{8 * side - 1}:0] scales; wire [{code * side - 1}:0] codes;\n"
-        f"  assign scale = scales[{8 * column} +: 8];\n  assign p = codes[{code * column} +: {code}];\n  "
-        + SHARED.format(name="square")
-        + f".x({{{x}}}), .column_p(codes), .scales(scales)"
-        + end
-    )
-    for name, text in {"square": tile, "narrow": narrow, "gold": gold, "gate": gate}.items():
-        (folder / f"{name}.v").write_text(text)
-
-    def flat(top: str, file: str, first: int) -> list[str]:
-        """Commands that keep a flat module, whose stored bits have names of their own."""
-        renamed = [
-            f"rename \\dut.block_store.words[{beat}][{first + bit}] \\stored.{beat}.{bit}"
-            for beat in range(side)
-            for bit in range(word)
-        ]
-        reading = [f"read_verilog {file}.v {top}.v", f"hierarchy -check -top {top}", *REGISTERS]
-        return [*reading, f"cd {top}", *renamed, "cd ..", f"design -stash {top}"]
-
-    commands = [*flat("gold", "narrow", 0), *flat("gate", "square", word * column)]
-    return are_equal(commands, folder, side * word + 1)  # every stored bit, and the rest
-
-
-THROUGH = "module \\$_DFFE_PP_ (input D, C, E, output Q); assign Q = D; endmodule\n"
-"""A wire in place of a register with an enable."""
-
-FUNCTION = [
-    *("setattr -mod -unset keep_hierarchy", "setattr -unset keep_hierarchy", "proc -norom", "flatten"),
-    *("opt_expr", "opt_clean", "simplemap", "opt_expr", "opt_clean"),
-    *("dfflegalize -cell $_DFFE_PP_ x", "techmap -map through.v", "opt_clean", "check -assert"),
-]
-"""Yosys' commands for a flat module with wires in place of registers."""
-
-
-def is_row_equal(tile: str, whole: str, folder: Path) -> bool:
-    """Do the modules of a row of the tile encoder ``square``, without registers, compute the function of the encoder
-    ``whole``?"""
-    keys = re.search(r"\nmodule square_tile_keys.*?^endmodule$", tile, re.M | re.S)
-    assert keys
-    key, numbers, x, p = width(keys[0], "key"), width(keys[0], "numbers"), width(whole, "x"), width(whole, "p")
-    head = f"(input [{x - 1}:0] x, output [7:0] scale, output [{p - 1}:0] p);\n"
-    gate = (
-        f"  wire [{key - 1}:0] key; wire [{numbers - 1}:0] numbers;\n"
-        "  square_tile_keys keys(.x(x), .key(key), .numbers(numbers));\n"
-        "  square_beat_codes codes(.clk(1'b0), .enable(1'b1), .is_first(1'b1), .is_last(1'b0), .key(key), "
-        ".numbers(numbers), .scale(scale), .p(p));\nendmodule\n"
-    )
-    gold = "  whole dut(.x(x), .scale(scale), .p(p));\nendmodule\n"
-    for name, text in {
-        "square": tile,
-        "whole": whole,
-        "through": THROUGH,
-        "gold": f"module gold{head}{gold}",
-        "gate": f"module gate{head}{gate}",
-    }.items():
-        (folder / f"{name}.v").write_text(text)
-    commands = []
-    for top, file in (("gold", "whole"), ("gate", "square")):
-        commands += [
-            f"read_verilog {file}.v {top}.v",
-            f"hierarchy -check -top {top}",
-            *FUNCTION,
-            f"design -stash {top}",
-        ]
-    return are_equal(commands, folder, 8 + p)
-
-
-CONFIGS = [
-    ("e2m1", {"source": "bf16", "block_size": 4}),
-    ("e4m3", {"block_size": 2, "specials": "te", "registered_after": "aligned,output"}),
-]
-MORE = [
-    ("e4m3", {"source": "bf16", "target": "xcu"}),
-    ("e5m2", {"input_subnormals": "flush", "scale_rule": "rceil"}),
-    ("int8", {"source": "fp16", "registered_after": "output"}),
-]
-
-
-def texts(element: str, fields: dict) -> tuple[str, str, int]:
-    """A tile encoder whose columns stay in place, the encoder with one lane, and the side of the tile."""
-    tile = tile_config(element, columns="in_place", **fields)
-    one = converter_config(element, lanes=1, **({**fields, "amax": "compare"} if "target" in fields else fields))
-    return verilog(tile, "square"), verilog(one, "narrow"), tile.beats
 
 
 @pytest.mark.parametrize(
-    ("element", "fields"), [*CONFIGS, *(pytest.param(*one, marks=pytest.mark.slow) for one in MORE)]
+    "config",
+    [
+        IN_PLACE,
+        tile_config("e4m3", block_size=2, specials="te", registered_after="aligned,output"),
+        *(pytest.param(tile_config(element, **fields), marks=pytest.mark.slow) for element, fields in WHOLE),
+    ],
+    ids=lambda config: config.config_id,
 )
-def test_a_column_is_an_encoder_with_one_lane(element, fields, tmp_path):
-    tile, narrow, side = texts(element, fields)
-    for column in range(side) if side < 32 else (0, 17, 31):
-        assert is_column_equal(tile, narrow, side, column, tmp_path), column
+def test_tiles_of_other_rules_are_right(config, tmp_path):
+    proof = prove(config, out=tmp_path)
+    assert proof.passed, proof.remark
+    assert [argument.reader for argument in proof.arguments] == ["read_verilog", "slang"]
 
 
-@pytest.mark.parametrize("columns", ["transposed", "in_place"])
-@pytest.mark.parametrize(("element", "fields"), CONFIGS)
-def test_a_row_is_a_block_of_the_whole_encoder(element, fields, columns, tmp_path):
-    rules = {name: value for name, value in fields.items() if name != "registered_after"}
-    tile, whole = tile_config(element, columns=columns, **fields), converter_config(element, **rules)
-    text = verilog(tile, "square")
-    assert is_row_equal(text, verilog(whole, "whole"), tmp_path)
-    wrong = re.sub(r"(scale_unit scale_unit \([^;]*\.key\()key\)", r"\1key ^ 8'h1)", text)
-    assert wrong != text and not is_row_equal(wrong, verilog(whole, "whole"), tmp_path)
-
-
-BUGS = {
-    "maximum of the previous tile": (r"(key_accumulator \w+ \([^;]*\.is_first\()writes_first\)", r"\g<1>1'h0)"),
-    "key of the neighbour column": (r"(column_codes_1 \([^;]*\.key\()amax_1\)", r"\1amax_2)"),
-    "number of the neighbour column": (r"(column_codes_1 \([^;]*\.numbers\()\w+\[25:13\]", r"\1stored[12:0]"),
-    "store overwritten one cycle early": (r"assign i_ready = [^;]*;", "assign i_ready = 1'h1;"),
-    "a bit is lost in the store": (
-        r"assign stored = words\[read_beat\]",
-        "assign stored = words[read_beat] & ~(1 << 20)",
+BUGS: dict[str, tuple[str, str, str]] = {
+    # the module columns of which it is in: both, or one of the two orders of columns
+    "maximum of the previous tile": ("both", r"(_key_0 \([^;]*\.is_first\()writes_first\)", r"\g<1>1'h0)"),
+    "maximum of the previous tile everywhere": ("both", r"(_key_\d \([^;]*\.is_first\()writes_first\)", r"\g<1>1'h0)"),
+    "key of the neighbour column": ("both", r"(column_codes_1 \([^;]*\.key\()amax_1\)", r"\1amax_2)"),
+    "key without its last row": ("both", r"(_key_\d \([^;]*\.enable\()writes\)", r"\1writes & ~&write_beat[1:0])"),
+    "number of the neighbour column": ("in_place", r"(_codes_1 \([^;]*\.numbers\()\w+\[\d+:\d+\]", r"\1stored[12:0]"),
+    "store overwritten one cycle early": ("both", r"assign i_ready = [^;]*;", "assign i_ready = 1'b1;"),
+    "store that is not refilled in time": ("both", r"assign i_ready = [^;]*;", "assign i_ready = ~ has_block;"),
+    "a bit is lost in the store": ("both", r"assign stored = words\[read_beat\]", r"\g<0> & ~20'h80000"),
+    "rows exchanged": ("in_place", r"assign stored = words\[read_beat\]", "assign stored = words[read_beat ^ 2'h1]"),
+    "reset forgotten": ("both", r"= rst \? 1'h0 : ", "= "),
+    "result that does not wait": ("both", r"else if \((turning_)?back_enable\) o_valid", "else o_valid"),
+    "scale of another column": ("both", r"column_scale_q <= read_beat", "column_scale_q <= ~read_beat"),
+    "scale chosen one cycle late": ("transposed", r"if \(back_enable\) column_scale_q", "if (o_ready) column_scale_q"),
+    "row of another tile": ("both", r"(row_codes \([^;]*\.is_first\()1'h1", r"\g<1>reads_first"),
+    "bank read at another place": (
+        "transposed",
+        r"assign read_crossed = ~ read_beat",
+        "assign read_crossed = read_beat",
     ),
-    "reset forgotten": (r"(assign \w+ = )rst( \? 1'h0 : )", r"\g<1>1'h0\2"),
+    "bank written at another place": ("transposed", r"(column_store \([^;]*\.write_crossed\()", r"\1~"),
+    "codes exchanged": ("transposed", r"(exchange exchange \([^;]*\.place\()", r"\1~"),
+    "codes exchanged once too little": (
+        "transposed",
+        r"assign exchanged_1 = [^;]*;",
+        "assign exchanged_1 = by_column;",
+    ),
+    "codes of the result before": ("transposed", r"(code_store \([^;]*\.enable\()turning_writes", r"\1reads"),
+    "codes read crossed": ("transposed", r"(code_store \([^;]*\.read_crossed\()", r"\1~"),
+    "blocks of rows overwritten": ("transposed", r"assign takes_result = [^;]*;", "assign takes_result = 1'b1;"),
+    "blocks of rows of another place": ("transposed", r"(result_store \([^;]*\.read_beat\()", r"\1~"),
+    "first result marked late": ("transposed", r"o_first <= _001_", "o_first <= _002_"),
 }
+"""The order of columns of the encoders in which a bug is planted, its pattern, and what replaces it."""
 
 
-@pytest.mark.parametrize("bug", BUGS)
-def test_planted_bugs_are_found(bug, tmp_path):
-    tile, narrow, side = texts(*CONFIGS[0])
-    tile = planted(tile, *BUGS[bug])
-    assert not is_column_equal(tile, narrow, side, 1, tmp_path)
+@pytest.mark.parametrize(
+    ("config", "bug"),
+    [
+        (config, bug)
+        for bug, (columns, _, _) in BUGS.items()
+        for config in (TURNED, IN_PLACE)
+        if columns in ("both", config.numerics.columns)
+    ],
+    ids=lambda one: one if isinstance(one, str) else str(one.numerics.columns),
+)
+def test_a_planted_bug_is_refuted(config: TileConfig, bug: str, tmp_path: Path) -> None:
+    name = default_name(config)
+    verilog = emitted(config, tmp_path / "right", name).read_text()
+    file = tmp_path / f"{name}.v"
+    file.write_text(planted(verilog, *BUGS[bug][1:]))
+    proof = prove(config, rtl=file, out=tmp_path)
+    assert proof.status == "FAIL", (proof.remark, [step.question.name for step in proof.steps])
+    assert proof.trace or proof.counterexample
+
+
+def test_a_trace_shows_rows(tmp_path):
+    name = default_name(IN_PLACE)
+    file = tmp_path / f"{name}.v"
+    verilog = emitted(IN_PLACE, tmp_path / "right", name).read_text()
+    file.write_text(planted(verilog, *BUGS["store overwritten one cycle early"][1:]))
+    trace = prove(IN_PLACE, rtl=file, out=tmp_path).trace
+    assert trace is not None and trace.words[0] == "edge 0: reset"
+    assert " a row " in trace.words[-1]
+    assert trace.file.read_text().count("1~") == len(trace.words) - 1
+
+
+@pytest.mark.parametrize("config", [TURNED, IN_PLACE], ids=lambda config: str(config.numerics.columns))
+def test_wrong_specifications_are_refuted(config, tmp_path):
+    refuted = refute(config, tmp_path)
+    assert len(refuted) > 10
+    assert {one.by for one in refuted if one.by is None} == set(), refuted
+
+
+def test_more_memories_than_stores_are_refused(tmp_path):
+    verilog = plain(emitted(IN_PLACE, tmp_path, "square").read_text())
+    more = "  reg [1:0] more [3:0]; always @(posedge clk) more[x[1:0]] <= more[x[3:2]] + i_valid;\n  assign writes = "
+    text = edited(verilog, [("  assign writes = ", more + "more[x[5:4]][0] & ")])
+    with pytest.raises(StructureError, match="another number of memories than stores"):
+        Tile(Design(text, "square", tmp_path), IN_PLACE).check()

@@ -1,0 +1,222 @@
+"""Questions about the order of rows in a tile encoder, and of the results that its second stores transpose.
+
+Both are the order of beats in a store of a block, as `order.sv` states it. The columns differ by the number of their
+bank only, so a solver is asked about one column whose number can be any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....hdl.config.tile import TURNED_STAGE
+from ...netlist.beats.cuts import cut, seen
+from ...netlist.beats.tile import EXCHANGE, IN_FRONT, TURNING, Store, Tile
+from ...netlist.structure import StructureError
+from ...questions.question import Question, declared, lemma, vector
+from .induction import Induction, transitions
+from .order import RELATIONS, WRONG
+
+TOP = "mxcast_tile"
+"""The module with a part of the design and the statements about it."""
+
+WORDS = {"a beat": "a row", "a block": "a tile", "whole block": "whole tile", "its block": "its tile"}
+"""Words of tiles in place of words of encoders with lanes."""
+
+
+def order(tile: Tile) -> Induction:
+    """The order of the numbers of a column, whose largest key is collected, up to its codes."""
+    column, turned = tile.columns[0], tile.config.is_turned
+    made = seen(
+        tile.control,
+        {
+            "seen_has_block": "has_block",
+            "seen_write_beat": "write_beat",
+            "seen_read_beat": "read_beat",
+            "seen_back_enable": "back_enable",
+        },
+    )
+    ports = made["ports"]
+    key = len(ports[f"{column}_key"]["bits"])
+    wires = {"read_key": f"{column}_key", "read_first": f"{column}_is_first", "read_last": f"{column}_is_last"}
+    ports |= {name: {"direction": "output", "bits": ports[wire]["bits"]} for name, wire in wires.items()}
+    ports["written_key"] = {"direction": "input", "bits": ports[f"{IN_FRONT}_keys"]["bits"][:key]}
+    if turned:
+        made = cut(seen(made, {"o_valid": "has_result"}), "takes_result", made["ports"])
+        made["ports"]["o_ready"] = made["ports"].pop("cut_takes_result")
+    return _stage(
+        tile,
+        made,
+        "order",
+        "the n-th row at the quantizers is the n-th that entered, and each column has its number of a row, under the "
+        "largest key of the column in its own tile",
+        store=tile.stored[1 if turned else 0],
+        first_crossed=False if turned else None,
+        front=tile.front,
+        back=tile.back,
+        key=key,
+        written=ports[f"{IN_FRONT}_numbers"]["bits"][: len(ports[f"{column}_numbers"]["bits"])],
+    )
+
+
+def turning(tile: Tile) -> Induction:
+    """The order of the results in the stores that transpose the codes of the columns."""
+    names = ("has_block", "write_beat", "read_beat", "back_enable")
+    made = seen(tile.control, {f"seen_{name}": f"{TURNING}{name}" for name in names} | {"i_ready": "takes_result"})
+    made = cut(made, "has_result", made["ports"])
+    made["ports"]["i_valid"] = made["ports"].pop("cut_has_result")
+    return _stage(
+        tile,
+        made,
+        "turn",
+        "the n-th result is the n-th block of a row that entered, with the codes of the column of its place",
+        store=tile.transposing[1],
+        first_crossed=True,
+        front=[],
+        back=[f"valid_{TURNED_STAGE}_q"],
+        key=0,
+        written=made["ports"][f"{EXCHANGE}_by_row"]["bits"][: tile.width_of_code],
+    )
+
+
+def orders(tile: Tile) -> tuple[Induction, ...]:
+    """The statements about the order in a tile encoder."""
+    return (order(tile), turning(tile)) if tile.config.is_turned else (order(tile),)
+
+
+def tile_questions(tile: Tile) -> Iterator[Question]:
+    """The questions about the order in a tile encoder."""
+    for system in orders(tile):
+        yield from system.questions()
+        yield system.depends_on_registers(f"{system.name}-valid", "o_valid", "it does not wait for o_ready")
+        yield system.can_happen(
+            "a whole tile can enter and leave after a reset", 2 * tile.side + len(tile.front) + len(tile.back) + 1
+        )
+    if tile.config.is_turned:
+        yield exchange(tile)
+
+
+def exchange(tile: Tile) -> Question:
+    """The lemma that the code of each column goes to its row."""
+    part, side = tile.exchange(), tile.side
+    columns, rows = (part.wire(name, "s") for name in ("by_column", "by_row"))
+    width, bits = tile.width_of_code, (side - 1).bit_length()
+    place = vector(part.wire("place", "s"), bits)
+
+    def lane(word: str, number: str) -> str:
+        shift = f"(bvmul {number} (_ bv{width} {side * width}))"
+        return f"((_ extract {width - 1} 0) (bvlshr {word} {shift}))"
+
+    def wide(number: str) -> str:
+        return f"((_ zero_extend {side * width - bits}) {number})"
+
+    return lemma(
+        "exchange",
+        "row r gets the code of column r ^ place",
+        ("row",),
+        part.text,
+        part.state("s"),
+        declared({"row": bits}),
+        holds=f"(= {lane(rows, wide('row'))} {lane(columns, wide(f'(bvxor row {place})'))})",
+        is_inner=True,
+    )
+
+
+def _stage(
+    tile: Tile,
+    control: dict,
+    name: str,
+    claim: str,
+    *,
+    store: Store,
+    first_crossed: bool | None,
+    front: list[str],
+    back: list[str],
+    key: int,
+    written: list,
+) -> Induction:
+    """The order in a store; ``first_crossed`` is of a store in banks."""
+    banked, side, place = first_crossed is not None, tile.side, (tile.side - 1).bit_length()
+    word, inner = len(written), ("numbers", "keys", "by_row")
+    outside = {port: about for port, about in control["ports"].items() if not port.endswith(inner)}
+    control = tile.with_words({**control, "ports": outside}, store, written, is_cut=banked)
+    for valid, wires in (("front", front), ("back", back)):
+        if wires:
+            nets = control["netnames"]
+            if missing := [wire for wire in wires if wire not in nets]:
+                raise StructureError(f"{tile.design.top} has no register {missing[0]}")
+            bits = [bit for wire in wires for bit in nets[wire]["bits"]]
+            control["ports"][f"seen_{valid}"] = {"direction": "output", "bits": bits}
+    counted, crossed = place + banked, int(bool(first_crossed))
+    widths = {"FRONT": len(front), "BACK": len(back), "BEATS": side, "PLACE": place, "KEY": max(key, 1), "WORD": word}
+    numbers = widths | {"BANKED": int(banked), "FIRST_CROSSED": crossed}
+    connected = {
+        **{port: port for port in ("clk", "rst", "i_valid", "i_ready", "o_valid", "o_ready")},
+        **{f"seen_{wire}": wire for wire in ("has_block", "write_beat", "read_beat", "words")},
+        "seen_back_enable": "back_enable",
+        "seen_front": f"front_valid[{len(front)}:1]",
+        "seen_back": "back_valid",
+        f"{IN_FRONT}_enable": "front_enable",
+        **{wire: wire for wire in ("read_first", "read_last", "read_word", "written_word")},
+        **({wire: wire for wire in ("read_key", "written_key")} if key else {}),
+        **{f"{way}_address": f"{way}_address" for way in ("write", "read")},
+    }
+    pins = ", ".join(f".{port}({wire})" for port, wire in connected.items() if port in control["ports"])
+    control["ports"] = {port: about for port, about in control["ports"].items() if port in connected}
+    free = "" if key else "assign read_key = 0; "
+    if "read_first" not in control["ports"]:  # of the marks at the output, which `Tile.transposing` checks
+        free += f"assign read_first = read_beat[{place - 1}:0] == 0, read_last = &read_beat[{place - 1}:0]; "
+    if f"{IN_FRONT}_enable" not in control["ports"]:
+        free += "assign front_enable = i_ready; "
+    ways = [
+        f"assign {way}_address = {way}_beat ^ ({{{place}{{{test}}}}} & bank);"
+        for way, test in (("write", f"write_odd ^ 1'b{crossed}"), ("read", f"~read_odd ^ 1'b{crossed}"))
+    ]
+    parameters = ", ".join(f".{parameter}({value})" for parameter, value in numbers.items())
+    shared = (
+        "clk rst i_valid i_ready o_valid o_ready mark chosen key word front_enable back_enable read_key read_word "
+        "read_first read_last written_key written_word has_block front_valid back_valid words bank write_odd read_odd "
+        "o_key o_word o_first o_last assumed wrong related"
+    )
+    wrapper = f"""module {TOP}(input clk, rst, i_valid, o_ready, mark, input [{place - 1}:0] chosen,
+  input [{widths["KEY"] - 1}:0] {"key" if key else "unused"}, input [{word - 1}:0] word, output i_ready, o_valid,
+  output [{widths["KEY"] - 1}:0] o_key, output [{word - 1}:0] o_word, output o_first, o_last, assumed,
+  output [{len(WRONG) - 1}:0] wrong, output [{RELATIONS - 1}:0] related);
+  reg [{place - 1}:0] bank;
+  always @(posedge clk) bank <= bank;
+  wire [{widths["KEY"] - 1}:0] {"" if key else "key = 0, "}read_key, written_key;
+  wire [{word - 1}:0] read_word, written_word;
+  wire [{place - 1}:0] write_address, read_address;
+  wire front_enable, back_enable, read_first, read_last, has_block;
+  wire [{counted - 1}:0] write_beat, read_beat;
+  wire write_odd = write_beat[{counted - 1}], read_odd = read_beat[{counted - 1}];
+  wire [{len(front)}:0] front_valid;
+  wire [{len(back) - 1}:0] back_valid;
+  wire [{word * side - 1}:0] words;
+  assign front_valid[0] = i_valid;
+  {free}
+  {" ".join(ways)}
+  {tile.design.top} design({pins});
+  mxcast_order #({parameters}) order(.mode(1'b0), .read_mode(1'b0), .can_write(1'b1), .running_key(read_key),
+    .half_marks(2'b0), .odd(1'b0), .write_beat(write_beat[{place - 1}:0]), .read_beat(read_beat[{place - 1}:0]),
+    {", ".join(f".{wire}({wire})" for wire in shared.split())});
+endmodule
+"""
+    wrong = list[str]()
+    for fault in WRONG:
+        for of_lanes, of_tiles in WORDS.items():
+            fault = fault.replace(of_lanes, of_tiles)
+        wrong.append(fault)
+    return Induction(
+        name=name,
+        claim=claim,
+        top=TOP,
+        relation=transitions(tile.design, control, "order.sv", wrapper, TOP),
+        related=RELATIONS,
+        wrong=tuple(wrong),
+        shown={
+            **dict.fromkeys(("rst", "i_valid", "i_ready", "o_valid", "o_ready", "o_first", "o_last"), 1),
+            **({"key": key, "o_key": key} if key else {}),
+            "word": word,
+            "o_word": word,
+        },
+    )
