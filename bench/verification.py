@@ -74,20 +74,20 @@ def rows() -> list[dict[str, str]]:
 
 
 def summary() -> str:
-    """The README's table: of each operation and target, how many of those that are asked for passed."""
+    """The README's table: of each operation, for all targets, how many of those that are asked for passed."""
     lines = []
-    for chosen in dict.fromkeys((subject.operation, subject.target) for subject in subjects()):
-        asked = [check for check, subject in wanted() if (subject.operation, subject.target) == chosen]
-        proved, mutated, exhausted, _ = (
-            [r for r in records(kept) if (r["operation"], r["target"]) == chosen] for kept in FILES
-        )
+    for chosen in dict.fromkeys(subject.operation for subject in subjects()):
+        asked = [check for check, subject in wanted() if subject.operation == chosen]
+        proved, mutated, exhausted, _ = ([r for r in records(kept) if r["operation"] == chosen] for kept in FILES)
         seconds = [r["seconds"] for r in proved if (r["check"], r["status"]) == ("proved", "PASS")]
         killed, faults = (sum(r[name] for r in mutated) for name in ("killed", "faults"))
         alike = sum(not r["mismatched_blocks"] for r in exhausted)
         span = "-".join(f"{bound(seconds):.0f}" for bound in (min, max)) if seconds else None
-        of = [f"{done} of {asked.count(check)}" for done, check in ((len(seconds), "proved"), (alike, "all inputs"))]
-        lines.append([*chosen, of[0], span, f"{killed:,} of {faults:,}" if mutated else None, of[1]])
-    return table(["operation", "target", "proved", "seconds", "faults killed", "all inputs"], lines, texts=2)
+        of = {check: asked.count(check) for check in ("proved", "all inputs")}
+        inputs = f"{alike} of {of['all inputs']}" if exhausted else None
+        killed_of = f"{killed:,} of {faults:,}" if mutated else None
+        lines.append([chosen, f"{len(seconds)} of {of['proved']}", span, killed_of, inputs])
+    return table(["operation", "proved", "seconds", "faults killed", "all inputs"], lines)
 
 
 def elements() -> str:

@@ -11,7 +11,7 @@ from ...hdl import BEST, HardwareConfig
 from ...hdl.emission.designs import described
 from ...host.cache import refreshed
 from ...host.files import parsed_json, regular
-from ...spec import Encode, Nvfp4Encode, Role
+from ...spec import Encode, Nvfp4Encode, Role, TileEncode
 from ...spec.catalogue import entry
 from ..errors import ExitCode
 from ..options.common import Force, Seed
@@ -244,7 +244,8 @@ def _verdict(proof: Proof) -> str:
         macros = f" each of {len(texts)} texts ({'; '.join(texts)})" if len(texts) > 1 else ""
         inputs = f"all 2^{bits} inputs"
         if proof.config.has_beats:
-            inputs += f", in {'packets' if proof.config.has_axis else 'beats'} with any stalls and resets"
+            part = "packets" if proof.config.has_axis else "rows" if isinstance(numerics, TileEncode) else "beats"
+            inputs += f", in {part} with any stalls and resets"
         if isinstance(numerics, Nvfp4Encode):
             bits = numerics.block_size * numerics.source.bits
             inputs = f"all 2^{bits} blocks, under the constants of every tensor"

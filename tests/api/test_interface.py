@@ -114,10 +114,6 @@ def test_the_hardware_of_other_operations(op, rules, make, tmp_path):
         (lambda: mxcast.emit("f4m3"), "unknown format 'f4m3': did you mean 'e4m3'?"),
         (lambda: mxcast.verify("e4m3", profile="ocpp"), "unknown profile 'ocpp': did you mean 'ocp'?"),
         (lambda: mxcast.prove("e4m3", roundng="rne"), "unknown field 'roundng': did you mean 'rounding'?"),
-        (
-            lambda: mxcast.prove("e4m3", op="tile"),
-            "mxfp8_e4m3, operation tile, is not proved yet: verify compares its Verilog with the model",
-        ),
         (lambda: mxcast.verify("e4m3", blocks="many"), "blocks must be a whole number, not 'many'"),
         (lambda: mxcast.verify("e4m3", seed=-1), "seed must be at least 0, not -1"),
         (lambda: mxcast.emit("nvfp4_2d"), "hardware converts blocks along one axis, not nvfp4_2d"),

@@ -1,8 +1,7 @@
-"""Hardware that `emit` writes and `prove` refuses: the kinds listed here, and no others."""
+"""`prove` takes all hardware that `emit` writes."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from enum import Enum
 from itertools import chain, product
@@ -23,9 +22,6 @@ from mxcast.spec import (
     SCALARS,
     TILE_RULES,
 )
-
-REFUSED = {"operation tile, is not proved yet": "tile"}
-"""Sentences of refusals, and the operations that they are about. docs/verification.md has this list."""
 
 FORMATS = {
     "encode": BLOCKS,
@@ -75,14 +71,5 @@ def configurations(op: str) -> Iterator[HardwareConfig]:
 
 @pytest.mark.parametrize("op", CONFIGURATIONS)
 def test_prove_takes_what_emit_writes(op):
-    found, count = Counter[str](), 0
-    for config in configurations(op):
-        count += 1
-        try:
-            provable(config)
-        except ValueError as error:
-            known = [sentence for sentence in REFUSED if sentence in str(error)]
-            assert known, f"emit writes {config.config_id} and prove says: {error}"
-            found[known[0]] += 1
-    assert count > (50 if op in ENUMERATIONS else 1)
-    assert found.keys() == {sentence for sentence, ops in REFUSED.items() if op in ops.split(", ")}, found
+    asked = [provable(config) for config in configurations(op)]
+    assert len(asked) > (50 if op in ENUMERATIONS else 1)

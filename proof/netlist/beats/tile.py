@@ -135,7 +135,7 @@ class Tile:
         return found
 
     def _taken(self, bit: object, enable: object) -> object:
-        """What a bit is when it is written: one reader leaves it undefined at other times."""
+        """The value of a bit when it is written: one reader leaves it undefined at other times."""
         name, _ = self.drivers.get(bit, ("", 0))
         cell = self.gates[self.design.top]["cells"].get(name, {"type": "", "connections": {}})
         pins = cell["connections"]
@@ -278,7 +278,7 @@ class Tile:
 
     @cached_property
     def chosen(self) -> list:
-        """The scale of the column of a result, among those of all columns. Raises `StructureError` if it is another."""
+        """The scale of a column, chosen by the place of a result. Raises `StructureError` if it is another."""
         scales = [self.wires.cells[name]["scale"] for name in self.columns]
         top, beat = self.gates[self.design.top], self.net("read_beat")
         chosen = self.net("scales_of_1")
@@ -300,7 +300,7 @@ class Tile:
             for _ in self.back:
                 bit = self._captured(bit, self.net("back_enable"))
             if bit != beat[place]:
-                raise StructureError("the place of a result is not that of its row")
+                raise StructureError("a result has another place than its row")
         return chosen
 
     def _selecting(self, bit: object, levels: int) -> Iterator[object]:
@@ -405,8 +405,8 @@ class Tile:
         modules, kinds = self._modules(self.columns[0])
         name = kinds[KEYS]
         front = modules.pop(name)
-        flat = self.design.of_netlist({self.design.top: front, **modules})
-        flat = flat.netlist_after(["flatten", "opt_clean", *SPLIT])[self.design.top]
+        whole = self.design.of_netlist({self.design.top: front, **modules})
+        flat = whole.netlist_after(["flatten", "opt_clean", *SPLIT])[self.design.top]
         ports = {port: about["bits"] for port, about in flat["ports"].items()}
         numbers, keys, lanes = (
             in_lanes(ports[port], len(ports[port]) // self.side) for port in ("numbers", "keys", "x")

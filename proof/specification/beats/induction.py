@@ -17,9 +17,9 @@ from ...questions.question import Question, constant, question
 
 def transitions(design: Design, control: dict, statements: str, wrapper: str, top: str) -> str:
     """The step from a state to the next one in SMT-LIB, as Yosys writes it: of the module ``control``, which has the
-    name of the design, the statements in a file of this folder, and the module ``top`` that connects them."""
+    name of the design, the statements in a file of ``statements/``, and the module ``top`` that connects them."""
     made, folder = design.of_netlist({design.top: control}), design.folder
-    (folder / statements).write_text((files(__package__) / statements).read_text())
+    (folder / statements).write_text((files(__package__) / "statements" / statements).read_text())
     (folder / f"{top}.sv").write_text(wrapper)
     file = folder / f"{top}.smt2"
     made.run(
