@@ -167,6 +167,9 @@ class Tile:
         self._check_results()
 
     def _check_delays(self) -> None:
+        clocks = [self.wires.cells[name].get("clk", self.wires.ports["clk"]) for name in self.kinds]
+        if any(clock != self.wires.ports["clk"] for clock in clocks):
+            raise StructureError("a module has another clock than clk")
         shapes = {name: Shape(self.gates[self.kinds[name]]).of_module() for name in self.columns}
         if len(set(shapes.values())) != 1:
             raise StructureError("the modules of the columns differ")

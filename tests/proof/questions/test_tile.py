@@ -73,6 +73,7 @@ BUGS: dict[str, tuple[str, str, str]] = {
     "scale of another column": ("both", r"column_scale_q <= read_beat", "column_scale_q <= ~read_beat"),
     "scale chosen one cycle late": ("transposed", r"if \(back_enable\) column_scale_q", "if (o_ready) column_scale_q"),
     "row of another tile": ("both", r"(row_codes \([^;]*\.is_first\()1'h1", r"\g<1>reads_first"),
+    "row of another edge": ("both", r"(row_codes \([^;]*?\.clk\()clk", r"\1~clk"),
     "bank read at another place": (
         "transposed",
         r"assign read_crossed = ~ read_beat",
