@@ -82,7 +82,7 @@ def summary() -> str:
         seconds = [r["seconds"] for r in proved if (r["check"], r["status"]) == ("proved", "PASS")]
         killed, faults = (sum(r[name] for r in mutated) for name in ("killed", "faults"))
         alike = sum(not r["mismatched_blocks"] for r in exhausted)
-        span = "-".join(f"{bound(seconds):.0f}" for bound in (min, max)) if seconds else None
+        span = "-".join(dict.fromkeys(f"{bound(seconds):.0f}" for bound in (min, max))) if seconds else None
         of = {check: asked.count(check) for check in ("proved", "all inputs")}
         inputs = f"{alike} of {of['all inputs']}" if exhausted else None
         killed_of = f"{killed:,} of {faults:,}" if mutated else None
