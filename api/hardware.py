@@ -343,6 +343,7 @@ def synth(
     profile: str | None = None,
     op: str = "encode",
     liberty: Path | str | None = None,
+    sta: bool = False,
     stages: bool = True,
     force: bool = False,
     **rules: Unpack[BuildRules],
@@ -355,6 +356,7 @@ def synth(
     op : the operation: ``encode``, ``decode``, ``cast``, ``hadamard`` or ``tile``
     target : ``xcu``, ``ecp5``, ``ice40``, ... (``mxcast list targets``)
     liberty : a Liberty file with the standard cells of the target ``asic``
+    sta : with a Liberty file, ask OpenSTA for the longest path and the energy of a block
     stages : also count each part alone
     force : ignore cached results
 
@@ -368,19 +370,23 @@ def synth(
     ValueError
         for an unknown name, and for rules that no converter supports
     mxcast.host.errors.ToolMissing
-        without Yosys
+        without Yosys or OpenSTA
 
     >>> import mxcast
     >>> cost = mxcast.synth("e4m3", "ecp5", op="cast").whole
     >>> cost.luts > cost.levels > 0
     True
     """
+    from .sim.weights import weights_of
     from .synth import TARGETS, synthesis
 
+    if sta and liberty is None:
+        raise ValueError("sta needs the cells of a library: give liberty too")
     target = known_name("target", target, TARGETS)
     given = {**rules} if isinstance(format, HardwareConfig) else {**rules, "target": TARGETS[target].optimized_as}
     config = _configured(op, format, profile, given)
-    return synthesis.synth(config, target, liberty=liberty, stages=stages, force=force)
+    blocks_of = weights_of if sta else None
+    return synthesis.synth(config, target, liberty=liberty, blocks_of=blocks_of, stages=stages, force=force)
 
 
 def explore(

@@ -73,6 +73,13 @@ class Transactions:
         """The value of each port for one transaction."""
         return values(ports, direction, {role: array[row] for role, array in self.arrays.items()})
 
+    def bits(self, ports: Sequence[Port], direction: str) -> dict[str, np.ndarray]:
+        """The bits (n, width) of each port, by its name."""
+        return {
+            port.name: (self[port.role][:, :, None] >> np.arange(port.bits, dtype=np.uint8) & 1 != 0).reshape(len(self), -1)
+            for port in data_ports(ports, direction)
+        }
+
     @classmethod
     def joined(cls, parts: Iterable[Transactions]) -> Transactions:
         """The transactions of all parts, which have the same roles."""

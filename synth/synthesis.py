@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Unpack, cast
+from typing import TypeAlias, Unpack, cast
 
 from ..hdl import AnyBuildFields, AnyFields, AnyFormat, HardwareConfig, configuration, verilog
 from ..hdl.emission.emit import CONTROLLED, controlled
@@ -15,7 +15,8 @@ from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
 from ..host.processes import workers
 from ..spec.catalogue import constructed, known_name
-from .liberty import asic_cells, nand2_area
+from .asic.liberty import asic_cells, nand2_area
+from .asic.timing import Blocks, Timing, opensta_version, timed
 from .netlist import Cost, cost, delay_ps
 from .targets import LIBRARY, OPENED, TARGETS, Target
 from .yosys import run, yosys_version
@@ -85,6 +86,9 @@ STAGES_OF = {
 
 TOP = "converter"
 
+BlocksOf: TypeAlias = Callable[[HardwareConfig], Blocks]
+"""Blocks for a converter."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Synthesis:
@@ -105,6 +109,8 @@ class Synthesis:
     """Is the module with registers around the converter included?"""
     nand2: float | None = None
     """Area in NAND gates of two inputs of the Liberty file, or None."""
+    timing: Timing | None = None
+    """By OpenSTA, if asked for."""
 
     def to_dict(self) -> dict:
         return {
@@ -115,6 +121,7 @@ class Synthesis:
             **({} if self.liberty is None else {"liberty": self.liberty, "nand2": self.nand2}),
             "yosys": self.yosys,
             "whole": self.whole.to_dict(),
+            **({} if self.timing is None else {"timing": self.timing.to_dict()}),
             "stages": {name: part.to_dict() for name, part in self.stages.items()},
         }
 
@@ -128,6 +135,7 @@ def synth(
     liberty: Path | str | None = None,
     stages: bool = True,
     registers: bool = False,
+    blocks_of: BlocksOf | None = None,
     force: bool = False,
     **fields: Unpack[AnyBuildFields],
 ) -> Synthesis:
@@ -144,6 +152,8 @@ def synth(
     liberty : a Liberty file with the cells of the target ``asic``
     stages : also synthesise each stage alone
     registers : with the registers that `hdl.emit` adds to an encoder with AXI4-Stream
+    blocks_of : with a Liberty file, ask OpenSTA for the longest path, and for the energy of these blocks of a converter
+        without registers
     force : ignore cached results
 
     Returns
@@ -156,11 +166,13 @@ def synth(
     ValueError
         for an unknown target or field, a file that is not a Liberty file, and a Liberty file for another target
     ToolError
-        without Yosys, or if it fails
+        without Yosys or OpenSTA, or if it fails
     """
     target = known_name("target", target, TARGETS)
     if liberty is not None and target != "asic":
         raise ValueError(f"a Liberty file is for the target asic, not {target}")
+    if blocks_of is not None and (liberty is None or registers):
+        raise ValueError("OpenSTA needs a Liberty file, and a converter without the registers around it")
     chosen = TARGETS[target] if liberty is None else asic_cells(Path(liberty))
     if not isinstance(config, HardwareConfig):
         asked: AnyFields = {**fields, "target": chosen.optimized_as}
@@ -185,6 +197,7 @@ def synth(
             whole=whole,
             nand2=None if gate is None or whole.logic_cells is None else round(whole.logic_cells / gate, 1),
             registers=registers,
+            timing=None if blocks_of is None else timing_of(text, top, chosen, None if config.latency else blocks_of(config)),
             yosys=yosys_version(),
             stages={name: cost_of(text, module, chosen) for name, module in modules.items()},
         )
@@ -197,13 +210,22 @@ def synth_all(
     liberty: Path | str | None = None,
     stages: bool = True,
     registers: bool = False,
+    blocks_of: BlocksOf | None = None,
     jobs: int = 2,
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Synthesis]:
     """`synth` for several configurations, in their order, ``jobs`` at a time; ``progress`` gets done and total."""
     done = []
-    one = partial(synth, target=target, liberty=liberty, stages=stages, registers=registers, force=force)
+    one = partial(
+        synth,
+        target=target,
+        liberty=liberty,
+        stages=stages,
+        registers=registers,
+        blocks_of=blocks_of,
+        force=force,
+    )
     with workers(jobs) as pool:
         for result in pool.map(one, configs):
             done.append(result)
@@ -237,3 +259,15 @@ def cost_of(text: str, top: str, target: Target) -> Cost:
 
     kept = kept_result("synth", [text, top, target.identity, yosys_version()], compute)
     return constructed(Cost, cast("dict[str, object]", kept))
+
+
+def timing_of(text: str, top: str, target: Target, blocks: Blocks | None) -> Timing:
+    """`timed` of a module, kept in the cache."""
+
+    def compute(folder: Path) -> dict:
+        return timed(text, top, target, folder, blocks).to_dict()
+
+    versions = [opensta_version(), yosys_version()]
+    return constructed(
+        Timing, kept_result("timing", [text, top, target.identity, *versions, blocks and blocks.digest], compute)
+    )

@@ -52,12 +52,23 @@ def table(results: list[Synthesis]) -> list[dict[str, object]]:
                 **({} if result.liberty is None else {"NAND2": result.nand2}),
                 "levels": whole.levels,
                 ("ps" if result.liberty is None else "ps (abc)"): whole.delay_ps,
+                **({} if result.timing is None else {"ns": result.timing.delay_ns, "pJ": result.timing.energy_pj}),
                 **{f"{name} {cells}": result.stages[name].luts if name in result.stages else None for name in stages},
                 "paper LUTs": published and published.luts,
                 "paper ns": published and published.ns,
             }
         )
     return rows
+
+
+def timing_note(results: list[Synthesis]) -> str:
+    """The conditions of the figures of OpenSTA."""
+    timing = next(result.timing for result in results if result.timing)
+    at = f" at {timing.voltage} V" if timing.voltage else ""
+    return (
+        f"ns and pJ are of OpenSTA {timing.opensta}{at}, before placement: without wires, buffers and glitches. pJ is the "
+        f"energy of a block, the mean of {timing.blocks} blocks one after another. Compare designs by ratios."
+    )
 
 
 def pnr_table(results: list[PlaceAndRoute]) -> list[dict[str, object]]:

@@ -44,6 +44,10 @@ def synth(
             help="Map to the cells of a Liberty file; print their number, area and longest path. For --target asic.",
         ),
     ] = None,
+    sta: Annotated[
+        bool,
+        typer.Option("--sta", help="With --liberty: also the longest path and the energy of a block by OpenSTA."),
+    ] = False,
     pnr: Annotated[bool, typer.Option("--pnr", help="Also place and route, between registers, for Fmax.")] = False,
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, show_default="3", help="Number of seeds for place and route.")
@@ -59,11 +63,14 @@ def synth(
         raise ValueError("--seeds is for place and route: give --pnr too")
     if registers and pnr:
         raise ValueError("--pnr places a converter without registers: leave out --registers")
+    from ...sim.weights import weights_of
     from ...synth import TARGETS, place_and_route_all, synth_all
-    from ...synth.tables import LIBERTY_NOTE, NOTE, PNR_NOTE, pnr_table, table
+    from ...synth.tables import LIBERTY_NOTE, NOTE, PNR_NOTE, pnr_table, table, timing_note
 
     if liberty is not None and pnr:
         raise ValueError("--liberty maps to an ASIC, and --pnr places on an FPGA: give one of them")
+    if sta and liberty is None:
+        raise ValueError("--sta needs the cells of a library: give --liberty too")
     usual = "asic" if liberty is not None else "ecp5" if pnr else "xcu"
     target = known_name("target", usual if given.target is None else given.target, TARGETS)
     built_for = TARGETS[target].optimized_as
@@ -85,11 +92,13 @@ def synth(
                 target,
                 liberty=liberty,
                 registers=registers,
+                blocks_of=weights_of if sta else None,
                 jobs=jobs,
                 force=force,
                 progress=progress,
             )
         note = NOTE if liberty is None else f"{NOTE} {LIBERTY_NOTE}"
+        note += f" {timing_note(mapped)}" if sta else ""
         rows, documents = table(mapped), [result.to_dict() for result in mapped]
     output.table(rows, TARGETS[target].description if liberty is None else f"the cells of {liberty.name}")
     for form, built in _forms(asked.encoders).items():  # decoders have one form

@@ -10,7 +10,7 @@ import pytest
 from mxcast.cli import main
 from mxcast.hdl import converter_config
 from mxcast.synth import synth
-from mxcast.synth.liberty import nand2_area
+from mxcast.synth.asic.liberty import nand2_area
 from mxcast.synth.tables import table
 
 AREAS = {"INV": 1, "BUF": 1.5, "NAND2": 2, "NOR2": 2.25, "XOR2": 5, "AOI21": 3, "DFF": 8}

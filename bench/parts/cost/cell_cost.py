@@ -14,7 +14,7 @@ from mxcast.hdl import converter_config
 from mxcast.host.cache import kept_folder
 from mxcast.host.files import write_whole
 from mxcast.spec import BLOCKS
-from mxcast.synth.liberty import asic_cells, nand2_area
+from mxcast.synth.asic.liberty import asic_cells, nand2_area
 from mxcast.synth.synthesis import TOP, cost_of, modules_of
 from mxcast.synth.yosys import yosys_version
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from ..host.files import regular
-from .targets import LIBRARY, TARGETS, Target
+from ...host.files import regular
+from ..targets import LIBRARY, TARGETS, Target
 
 CELL = re.compile(r"\bcell\s*\(\s*\"?(\w+)\"?\s*\)\s*\{")
 FLIP_FLOP = re.compile(r"\bff(?:_bank)?\s*\(")

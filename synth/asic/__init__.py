@@ -1,0 +1,1 @@
+"""Converters in the standard cells of a Liberty file: area, longest path, and energy."""
