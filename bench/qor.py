@@ -184,6 +184,7 @@ def rendered(page: str) -> str:
         "nvfp4 cost": nvfp4_cost.markdown(nvfp4),
         "tile cost": tile_cost.markdown(tiles["figures"]),
         "cell cost": cell_cost.markdown(cells["figures"]),
+        "cell times": cell_cost.times(cells["figures"]),
     }
     return filled(qor_tables.rendered(page, records()), texts)
 

@@ -76,7 +76,9 @@ class Transactions:
     def bits(self, ports: Sequence[Port], direction: str) -> dict[str, np.ndarray]:
         """The bits (n, width) of each port, by its name."""
         return {
-            port.name: (self[port.role][:, :, None] >> np.arange(port.bits, dtype=np.uint8) & 1 != 0).reshape(len(self), -1)
+            port.name: (self[port.role][:, :, None] >> np.arange(port.bits, dtype=np.uint8) & 1 != 0).reshape(
+                len(self), -1
+            )
             for port in data_ports(ports, direction)
         }
 

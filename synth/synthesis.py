@@ -16,7 +16,7 @@ from ..host.errors import ToolError
 from ..host.processes import workers
 from ..spec.catalogue import constructed, known_name
 from .asic.liberty import asic_cells, nand2_area
-from .asic.timing import Blocks, Timing, opensta_version, timed
+from .asic.timing import Bits, Blocks, Timing, opensta_version, timed
 from .netlist import Cost, cost, delay_ps
 from .targets import LIBRARY, OPENED, TARGETS, Target
 from .yosys import run, yosys_version
@@ -86,8 +86,8 @@ STAGES_OF = {
 
 TOP = "converter"
 
-BlocksOf: TypeAlias = Callable[[HardwareConfig], Blocks]
-"""Blocks for a converter."""
+BlocksOf: TypeAlias = "Callable[[HardwareConfig], tuple[Bits, Bits]]"
+"""Blocks for the inputs of a converter, and the right outputs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,7 +197,7 @@ def synth(
             whole=whole,
             nand2=None if gate is None or whole.logic_cells is None else round(whole.logic_cells / gate, 1),
             registers=registers,
-            timing=None if blocks_of is None else timing_of(text, top, chosen, None if config.latency else blocks_of(config)),
+            timing=None if blocks_of is None else timing_of(text, chosen, _blocks(config, blocks_of)),
             yosys=yosys_version(),
             stages={name: cost_of(text, module, chosen) for name, module in modules.items()},
         )
@@ -218,13 +218,7 @@ def synth_all(
     """`synth` for several configurations, in their order, ``jobs`` at a time; ``progress`` gets done and total."""
     done = []
     one = partial(
-        synth,
-        target=target,
-        liberty=liberty,
-        stages=stages,
-        registers=registers,
-        blocks_of=blocks_of,
-        force=force,
+        synth, target=target, liberty=liberty, stages=stages, registers=registers, blocks_of=blocks_of, force=force
     )
     with workers(jobs) as pool:
         for result in pool.map(one, configs):
@@ -261,13 +255,17 @@ def cost_of(text: str, top: str, target: Target) -> Cost:
     return constructed(Cost, cast("dict[str, object]", kept))
 
 
-def timing_of(text: str, top: str, target: Target, blocks: Blocks | None) -> Timing:
-    """`timed` of a module, kept in the cache."""
+def _blocks(config: HardwareConfig, blocks_of: BlocksOf) -> Blocks | None:
+    """Blocks for a converter without registers."""
+    return None if config.latency else Blocks(*blocks_of(config))
+
+
+def timing_of(text: str, target: Target, blocks: Blocks | None, top: str = TOP) -> Timing:
+    """`timed` of a Verilog text, kept in the cache."""
 
     def compute(folder: Path) -> dict:
         return timed(text, top, target, folder, blocks).to_dict()
 
-    versions = [opensta_version(), yosys_version()]
-    return constructed(
-        Timing, kept_result("timing", [text, top, target.identity, *versions, blocks and blocks.digest], compute)
-    )
+    digest = "" if blocks is None else blocks.digest
+    key = [text, top, target.identity, opensta_version(), yosys_version(), digest]
+    return Timing.read(cast("dict[str, object]", kept_result("timing", key, compute)))

@@ -45,8 +45,7 @@ def synth(
         ),
     ] = None,
     sta: Annotated[
-        bool,
-        typer.Option("--sta", help="With --liberty: also the longest path and the energy of a block by OpenSTA."),
+        bool, typer.Option("--sta", help="With --liberty: also the longest path and the energy of a block by OpenSTA.")
     ] = False,
     pnr: Annotated[bool, typer.Option("--pnr", help="Also place and route, between registers, for Fmax.")] = False,
     seeds: Annotated[

@@ -113,6 +113,7 @@ def _verilator(found: str, fix: str) -> tuple[str | None, str]:
 
 def _programs() -> Iterator[Finding]:
     from ...sim.run import tools
+    from ...synth.asic.timing import OPENSTA_ADVICE, opensta_version
 
     found, fix = _asked(tools.compiler_version)
     yield _finding("g++", "verify, test", found, f">={tools.COMPILER_NEEDED}", fix or tools.COMPILER_ADVICE)
@@ -120,6 +121,8 @@ def _programs() -> Iterator[Finding]:
     yield _finding("make", "test", found, "", fix or tools.COMPILER_ADVICE)
     found, fix = _asked(tools.icarus_version)
     yield _finding("iverilog", "test --sim icarus", found, "", fix or tools.ICARUS_ADVICE, required=False)
+    found, fix = _asked(opensta_version)
+    yield _finding("opensta", "synth --sta", found, "", fix or OPENSTA_ADVICE, required=False)
 
 
 def _asked(ask: Callable[[], str]) -> tuple[str | None, str]:

@@ -16,6 +16,8 @@ NAND = re.compile(r"\(?\s*!\s*\(\s*(\w+)\s*[*&\s]\s*(\w+)\s*\)\s*\)?")
 """The function of a NAND gate of two inputs."""
 MAPPING = "+strash;&get,-n;&fraig,-x;&put;scorr;dc2;dretime;strash;&get,-n;&dch,-f;&nf;&put"
 """The commands of Yosys' `abc -liberty`, which `stime` may follow."""
+BUFFERING = ";buffer,-c,-N,10;topo;upsize,-c;dnsize,-c"
+"""Commands after `MAPPING` that give each net at most ten loads, and each cell the size for its load."""
 ADVICE = (
     "give the Liberty file of your library, or get one of OSU 0.18 um: apt-get download qflow-tech-osu018 && "
     "dpkg-deb -x qflow-tech-osu018_*.deb osu && ls osu/usr/share/qflow/tech/osu018/osu018_stdcells.lib"

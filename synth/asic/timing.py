@@ -1,4 +1,6 @@
-"""The longest path of a mapped design, and the energy of a block, by OpenSTA: before placement, so without wires."""
+"""The longest path of a mapped design, and the energy of a block, by OpenSTA: with buffers, and before placement, so
+without wires.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,12 +20,15 @@ from ...host.processes import run
 from ..targets import LIBRARY, OPENED, Target
 from ..yosys import execute
 from .activity import simulated
+from .liberty import BUFFERING, MAPPING
 
-PROGRAM, ADVICE = "sta", "apt-get install opensta"
+PROGRAM, OPENSTA_ADVICE = "sta", "apt-get install opensta"
 PERIOD = 1000.0
 """Clock period in nanoseconds; a block enters in each. Neither path nor energy depends on it."""
-MAPPED, CELLS = "mapped.json", "cells.json"
+MAPPED, CELLS, COUNTED = "mapped.json", "cells.json", "stat.json"
 
+INSTANCE = re.compile(r"^ +([\d.e+-]+) +([\d.e+-]+) +[\d.e+-]+ +[\d.e+-]+ (\w+)$", re.M)
+"""Internal and switching power of a cell in a report."""
 VOLTAGE = re.compile(r"\bnom_voltage\s*:\s*\"?([\d.]+)")
 
 SCRIPT = """\
@@ -33,20 +39,26 @@ link_design {top}
 set_input_delay 0 -clock clk [all_inputs]
 set_output_delay 0 -clock clk [all_outputs]
 report_checks -path_delay max -digits 4
-source activity.tcl
+set_power_activity -global -activity 1 -duty 0.5
 report_power -digits 9
+foreach cell [get_cells *] {{ report_power -instances $cell -digits 12 }}
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Blocks:
-    """Blocks one after another: the bits (n, width) of each port by its name."""
+Bits: TypeAlias = "Mapping[str, np.ndarray]"
+"""The bits (n, width) of each port, by its name."""
 
-    given: Mapping[str, np.ndarray]
-    expected: Mapping[str, np.ndarray]
+
+@dataclass(frozen=True)
+class Blocks:
+    """Blocks one after another, and the right results."""
+
+    given: Bits
+    expected: Bits
 
     @property
     def digest(self) -> str:
+        """It differs if any bit does."""
         ports = [*self.given.items(), *self.expected.items()]
         return sha256("".join(f"{name} {np.packbits(bits).tobytes().hex()}" for name, bits in ports))
 
@@ -62,6 +74,8 @@ class Timing:
     """Between ports and registers, with the setup time of a register."""
     path: tuple[str, ...]
     """The cells on this path, by type."""
+    area: float
+    """In the units of the Liberty file, with the buffers."""
     energy_pj: float | None
     """Energy of a block inside cells and on nets, without leakage and glitches; None without blocks."""
     leakage_nw: float
@@ -75,12 +89,17 @@ class Timing:
     def to_dict(self) -> dict[str, object]:
         return {**vars(self), "path": list(self.path)}
 
+    @classmethod
+    def read(cls, kept: dict[str, Any]) -> Timing:
+        """The opposite of `to_dict`."""
+        return cls(**{**kept, "path": tuple(kept["path"])})
+
 
 def opensta() -> str:
     """The program of OpenSTA. Raises `ToolMissing` without it."""
     found = shutil.which(PROGRAM)
     if found is None:
-        raise ToolMissing(f"OpenSTA is missing: {ADVICE}")
+        raise ToolMissing(f"OpenSTA is missing: {OPENSTA_ADVICE}")
     return found
 
 
@@ -89,14 +108,8 @@ def opensta_version() -> str:
     return run([opensta(), "-version"]).output.split()[0]
 
 
-def timed(
-    text: str,
-    top: str,
-    target: Target,
-    folder: Path,
-    blocks: Blocks | None = None,
-) -> Timing:
-    """Map module ``top`` of a Verilog text to the cells of a target with a Liberty file, and ask OpenSTA.
+def timed(text: str, top: str, target: Target, folder: Path, blocks: Blocks | None = None) -> Timing:
+    """Map module ``top`` of a Verilog text to the cells of a target with a Liberty file, with buffers, and ask OpenSTA.
 
     The nets that ``blocks`` switch give the energy. Script, netlist and reports stay in ``folder``.
 
@@ -104,19 +117,21 @@ def timed(
     ValueError for blocks of a design with registers.
     """
     program = opensta()
-    assert target.library is not None
+    if target.library is None or not target.timed:
+        raise ValueError("OpenSTA needs a Liberty file with delays")
     (folder / "converter.v").write_text(text)
     (folder / LIBRARY).write_text(target.library)
     named = ["splitnets", "opt_clean -purge", "rename -enumerate"]
+    script = target.script.format(top=top).replace(MAPPING, MAPPING + BUFFERING)
     written = ["write_verilog -noattr -noexpr -simple-lhs mapped.v", f"write_json {MAPPED}"]
+    counted = [f"tee -q -o {COUNTED} stat -json -liberty {LIBRARY}"]
     functions = ["design -reset", f"read_liberty -ignore_miss_func {LIBRARY}", f"write_json {CELLS}"]
-    execute(["read_verilog converter.v", target.script.format(top=top), OPENED, *named, *written, *functions], folder)
+    execute(["read_verilog converter.v", script, OPENED, *named, *counted, *written, *functions], folder)
     design = json.loads((folder / MAPPED).read_text())["modules"][top]
-    lines: list[str] = []
+    rates = None
     if blocks is not None:
         modules = json.loads((folder / CELLS).read_text())["modules"] | {top: design}
-        lines = _activity(modules, top, blocks)
-    (folder / "activity.tcl").write_text("".join(lines))
+        rates = _rates(modules, top, blocks)
     source = " [get_ports clk]" if "clk" in design["ports"] else ""
     clock = f"create_clock -name clk -period {PERIOD}{source}"
     (folder / "timing.tcl").write_text(SCRIPT.format(library=LIBRARY, top=top, clock=clock))
@@ -128,41 +143,29 @@ def timed(
     if done.status or "Error" in report or slack is None or power is None:
         said = next((line for line in report.splitlines() if "Error" in line), "it reports no path")
         raise ToolError(f"OpenSTA failed: {said}", report)
-    internal, switching, leakage, _ = map(float, power[1].split())
+    each = {name: float(one) + float(other) for one, other, name in INSTANCE.findall(report)}
     return Timing(
         delay_ns=round(PERIOD - float(slack[1]), 4),
+        area=json.loads((folder / COUNTED).read_text())["design"]["area"],
         path=tuple(re.findall(r"[\^v] \S+/\w+ \((\w+)\)$", report, re.M)),
-        energy_pj=round((internal + switching) * PERIOD * 1e3, 3) if blocks else None,
-        leakage_nw=round(leakage * 1e9, 3),
+        energy_pj=None if rates is None else round(sum(each[name] * rates[name] for name in rates) * PERIOD * 1e3, 3),
+        leakage_nw=round(float(power[1].split()[2]) * 1e9, 3),
         voltage=float(voltage[1]) if (voltage := VOLTAGE.search(target.library)) else None,
         opensta=opensta_version(),
         blocks=len(blocks) if blocks else 0,
     )
 
 
-def _activity(modules: Mapping[str, dict], top: str, blocks: Blocks) -> list[str]:
-    """Commands of OpenSTA that say how often each output of a cell switches in a clock cycle, and how long it is 1."""
+def _rates(modules: Mapping[str, dict], top: str, blocks: Blocks) -> dict[str, float]:
+    """How often the outputs of each cell switch from one block to the next. OpenSTA has the energy for once."""
     known, design = simulated(modules, top, blocks.given), modules[top]
     for name, bits in blocks.expected.items():
         found = np.stack([known[bit] for bit in design["ports"][name]["bits"]], axis=1)
         if not np.array_equal(found, bits):
             raise ToolError(f"the mapped design has another {name} than the golden model")
-
-    def rates(bit: object) -> str:
-        values = known[bit]
-        return f"{np.count_nonzero(values[1:] != values[:-1]) / (len(values) - 1):.6g} {values.mean():.6g}"
-
-    lines = [
-        f"set_power_activity -input_ports [get_ports {{{name}[{place}]}}] -activity {rate} -duty {duty}\n"
-        for name in blocks.given
-        for place, bit in enumerate(design["ports"][name]["bits"])
-        for rate, duty in [rates(bit).split()]
-    ]
+    rates = {}
     for name, cell in design["cells"].items():
-        ports = modules[cell["type"]]["ports"]
-        lines += [
-            f"::sta::set_power_pin_activity [get_pins {name}/{pin}] {rates(bits[0])}\n"
-            for pin, bits in cell["connections"].items()
-            if bits and ports[pin]["direction"] == "output"
-        ]
-    return lines
+        ports, pins = modules[cell["type"]]["ports"], cell["connections"].items()
+        values = [known[bits[0]] for pin, bits in pins if bits and ports[pin]["direction"] == "output"]
+        rates[name] = float(np.mean([value[1:] != value[:-1] for value in values]))
+    return rates

@@ -1,0 +1,174 @@
+"""OpenSTA: the longest path and the energy of a block, in the cells of a small library that is written for the test."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mxcast.cli import main
+from mxcast.hdl import configuration
+from mxcast.host.errors import ToolError, ToolMissing
+from mxcast.sim.weights import weights, weights_of
+from mxcast.synth import synth
+from mxcast.synth.asic.activity import simulated
+from mxcast.synth.asic.liberty import asic_cells
+from mxcast.synth.asic.timing import Blocks, opensta_version, timed
+from mxcast.synth.synthesis import TOP, modules_of
+
+from .test_liberty import FUNCTIONS, library
+
+needs_opensta = pytest.mark.skipif(shutil.which("sta") is None, reason="OpenSTA is not installed")
+
+CONFIG = configuration("encode", "e2m1", block_size=2, target="asic", source="bf16")
+ENERGY = 0.001
+"""Energy in the units of the library of each edge of each output of a cell."""
+POWER = (
+    f'internal_power() {{ related_pin : "A"; rise_power(scalar) {{ values("{ENERGY}"); }} '
+    f'fall_power(scalar) {{ values("{ENERGY}"); }} }}'
+)
+
+UNITS = "".join(
+    [
+        'voltage_unit : "1V"; current_unit : "1mA"; leakage_power_unit : "1nW"; nom_voltage : 2.0; ',
+        *(f"{end}put_threshold_pct_{way} : 50; " for end in ("in", "out") for way in ("rise", "fall")),
+        *(
+            f"slew_{bound}_threshold_pct_{way} : {at}; "
+            for bound, at in (("upper", 80), ("lower", 20))
+            for way in ("rise", "fall")
+        ),
+        "time_unit",
+    ]
+)
+"""Attributes that OpenSTA needs."""
+
+
+@pytest.fixture
+def cells(tmp_path: Path) -> Path:
+    """A library with energies."""
+    path = tmp_path / "cells.lib"
+    path.write_text(re.sub(r"(function : \"[^I][^\"]*\";)", rf"\1 {POWER}", library()).replace("time_unit", UNITS, 1))
+    return path
+
+
+def blocks(repeat: int = 1) -> Blocks:
+    given, expected = weights_of(CONFIG)
+    return Blocks(*({name: bits.repeat(repeat, axis=0) for name, bits in part.items()} for part in (given, expected)))
+
+
+def run(cells: Path, folder: Path, given: Blocks | None, text: str | None = None) -> object:
+    folder.mkdir()
+    return timed(text or modules_of(CONFIG), TOP, asic_cells(cells), folder, given)
+
+
+def test_weights_are_those_of_the_package():
+    from importlib.resources import files
+
+    from safetensors.numpy import load
+
+    tensors = load((files("mxcast.data") / "minilm_sample.safetensors").read_bytes())
+    assert weights().size == sum(tensor.size for tensor in tensors.values())
+    assert any(np.array_equal(weights()[: tensor.size], tensor.reshape(-1)) for tensor in tensors.values())
+
+
+@needs_opensta
+def test_energy_is_that_of_the_nets_that_switch(cells, tmp_path):
+    once, twice = (run(cells, tmp_path / str(times), blocks(times)) for times in (1, 2))
+    count = len(blocks())
+    assert (once.blocks, twice.blocks, once.voltage, once.opensta) == (count, 2 * count, 2.0, opensta_version())
+    # a block that follows itself switches nothing
+    assert once.energy_pj * (count - 1) == pytest.approx(twice.energy_pj * (2 * count - 1), rel=1e-4)
+    still = Blocks({name: bits[:1].repeat(9, axis=0) for name, bits in blocks().given.items()}, {})
+    assert run(cells, tmp_path / "still", still).energy_pj == 0
+    assert run(cells, tmp_path / "none", None).energy_pj is None
+
+
+@needs_opensta
+def test_the_longest_path_is_that_of_its_cells(cells, tmp_path):
+    timing = run(cells, tmp_path / "given", None)
+    assert len(timing.path) >= 10 and set(timing.path) <= {*FUNCTIONS, "in", "out"}
+    assert 0.015 * len(timing.path) < timing.delay_ns < 0.3 * len(timing.path)
+    (tmp_path / "slow.lib").write_text(cells.read_text().replace("0.01", "0.02"))
+    assert run(tmp_path / "slow.lib", tmp_path / "slow", None).delay_ns > timing.delay_ns
+
+
+@needs_opensta
+def test_a_netlist_with_other_results_is_refused(cells, tmp_path):
+    given = blocks()
+    wrong = {name: bits.copy() for name, bits in given.expected.items()}
+    wrong["p"][7, 3] ^= True
+    with pytest.raises(ToolError, match="the mapped design has another p than the golden model"):
+        run(cells, tmp_path / "wrong", Blocks(given.given, wrong))
+
+
+def test_cells_compute_their_functions():
+    """All inputs of every cell, next to Python's reading of its function."""
+    gate = {"!": "$_NOT_", "*": "$_AND_", "+": "$_OR_"}
+    for kind, (a, b) in itertools.product(("*", "+"), itertools.product((False, True), repeat=2)):
+        module = {
+            "ports": {
+                pin: {"direction": way, "bits": [bit]}
+                for pin, way, bit in (("A", "input", 2), ("B", "input", 3), ("Y", "output", 5))
+            },
+            "cells": {
+                "one": {"type": gate[kind], "connections": {"A": [2], "B": [3], "Y": [4]}},
+                "other": {"type": gate["!"], "connections": {"A": [4], "Y": [5]}},
+            },
+        }
+        design = {
+            "ports": {"x": {"direction": "input", "bits": [2, 3]}},
+            "cells": {"cell": {"type": "GATE", "connections": {"A": [2], "B": [3], "Y": [9]}}},
+        }
+        found = simulated({"top": design, "GATE": module}, "top", {"x": np.array([[a, b]])})
+        assert found[9].tolist() == [not (a and b if kind == "*" else a or b)]
+
+
+def test_a_register_has_no_function():
+    module = {
+        "ports": {"D": {"direction": "input", "bits": [2]}, "Q": {"direction": "output", "bits": [3]}},
+        "cells": {"flip": {"type": "$_DFF_P_", "connections": {"D": [2], "C": [4], "Q": [3]}}},
+    }
+    design = {
+        "ports": {"x": {"direction": "input", "bits": [2]}},
+        "cells": {"q": {"type": "DFF", "connections": {"D": [2], "Q": [3]}}},
+    }
+    with pytest.raises(ValueError, match="the cell DFF has a register, or no function"):
+        simulated({"top": design, "DFF": module}, "top", {"x": np.array([[True]])})
+
+
+@needs_opensta
+def test_registers_have_a_period_and_no_energy(cells, cache):
+    config = configuration("encode", "e2m1", block_size=2, target="asic", registered_after="scale,output")
+    timing = synth(config, "asic", liberty=cells, stages=False, blocks_of=weights_of).timing
+    assert timing is not None and timing.energy_pj is None and timing.delay_ns > 0
+
+
+@needs_opensta
+def test_the_command_shows_time_and_energy(cells, cache, capsys):
+    assert main(["synth", "e2m1", "--set", "block_size=2", "--liberty", str(cells), "--sta"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"\bns +pJ\b", shown) and "OpenSTA" in shown and "at 2.0 V" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--sta"], "--sta needs the cells of a library: give --liberty too"),
+        (["--sta", "--liberty", "plain.lib"], "OpenSTA needs a Liberty file with delays"),
+    ],
+)
+def test_what_it_needs_is_said(arguments, sentence, tmp_path, monkeypatch, cache, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("plain.lib").write_text(library(timed=False))
+    assert main(["synth", "e2m1", "--set", "block_size=2", *arguments]) != 0
+    assert sentence in capsys.readouterr().err
+
+
+def test_opensta_may_be_missing(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ToolMissing, match="OpenSTA is missing: apt-get install opensta"):
+        opensta_version()
