@@ -77,7 +77,8 @@ class Timing:
     area: float
     """In the units of the Liberty file, with the buffers."""
     energy_pj: float | None
-    """Energy of a block inside cells and on nets, without leakage and glitches; None without blocks."""
+    """Energy of a block inside cells and on nets, without leakage and glitches; None without blocks, or if the
+    Liberty file has no voltage and no energies."""
     leakage_nw: float
     voltage: float | None
     """Nominal voltage of the Liberty file, if it says so."""
@@ -144,11 +145,14 @@ def timed(text: str, top: str, target: Target, folder: Path, blocks: Blocks | No
         said = next((line for line in report.splitlines() if "Error" in line), "it reports no path")
         raise ToolError(f"OpenSTA failed: {said}", report)
     each = {name: float(one) + float(other) for one, other, name in INSTANCE.findall(report)}
+    energy = None
+    if rates is not None and any(each.values()):
+        energy = round(sum(each[name] * rate for name, rate in rates.items()) * PERIOD * 1e3, 3)
     return Timing(
         delay_ns=round(PERIOD - float(slack[1]), 4),
         area=json.loads((folder / COUNTED).read_text())["design"]["area"],
         path=tuple(re.findall(r"[\^v] \S+/\w+ \((\w+)\)$", report, re.M)),
-        energy_pj=None if rates is None else round(sum(each[name] * rates[name] for name in rates) * PERIOD * 1e3, 3),
+        energy_pj=energy,
         leakage_nw=round(float(power[1].split()[2]) * 1e9, 3),
         voltage=float(voltage[1]) if (voltage := VOLTAGE.search(target.library)) else None,
         opensta=opensta_version(),

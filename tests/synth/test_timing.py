@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,8 @@ from .test_liberty import FUNCTIONS, library
 needs_opensta = pytest.mark.skipif(shutil.which("sta") is None, reason="OpenSTA is not installed")
 
 CONFIG = configuration("encode", "e2m1", block_size=2, target="asic", source="bf16")
+PIN, VOLTAGE = 0.0015, 2.0
+"""The capacitance of an input of a cell, in pF, and the voltage."""
 ENERGY = 0.001
 """Energy in the units of the library of each edge of each output of a cell."""
 POWER = (
@@ -41,7 +45,8 @@ UNITS = "".join(
             for bound, at in (("upper", 80), ("lower", 20))
             for way in ("rise", "fall")
         ),
-        "time_unit",
+        "operating_conditions(typical) { process : 1; voltage : 2.0; temperature : 25; } ",
+        "default_operating_conditions : typical; time_unit",
     ]
 )
 """Attributes that OpenSTA needs."""
@@ -76,15 +81,40 @@ def test_weights_are_those_of_the_package():
 
 
 @needs_opensta
-def test_energy_is_that_of_the_nets_that_switch(cells, tmp_path):
+def test_energy_on_nets_is_half_c_v_squared(cells, tmp_path):
+    """Without energy inside cells: of every net that switches, by the pins that it drives."""
+    plain = tmp_path / "plain.lib"
+    plain.write_text(cells.read_text().replace(POWER, ""))
+    timing = run(plain, tmp_path / "plain", blocks())
+    design, modules = (
+        json.loads((tmp_path / "plain" / name).read_text())["modules"] for name in ("mapped.json", "cells.json")
+    )
+    nets = simulated(modules | {TOP: design[TOP]}, TOP, blocks().given)
+    wanted = 0.0
+    driven = [cell["connections"]["Y"][0] for cell in design[TOP]["cells"].values()]
+    taken = Counter(
+        bits[0] for cell in design[TOP]["cells"].values() for pin, bits in cell["connections"].items() if pin != "Y"
+    )
+    for net in driven:
+        switches = np.count_nonzero(nets[net][1:] != nets[net][:-1]) / (len(blocks()) - 1)
+        wanted += switches * 0.5 * taken[net] * PIN * VOLTAGE**2
+    assert timing.energy_pj == round(wanted, 3) > 0.1
+    assert run(cells, tmp_path / "inside", blocks()).energy_pj > timing.energy_pj
+
+
+@needs_opensta
+def test_energy_is_that_of_the_blocks(cells, tmp_path):
     once, twice = (run(cells, tmp_path / str(times), blocks(times)) for times in (1, 2))
     count = len(blocks())
-    assert (once.blocks, twice.blocks, once.voltage, once.opensta) == (count, 2 * count, 2.0, opensta_version())
+    assert (once.blocks, twice.blocks, once.voltage, once.opensta) == (count, 2 * count, VOLTAGE, opensta_version())
     # a block that follows itself switches nothing
-    assert once.energy_pj * (count - 1) == pytest.approx(twice.energy_pj * (2 * count - 1), rel=1e-4)
+    assert once.energy_pj > 0.1
+    assert once.energy_pj * (count - 1) == pytest.approx(twice.energy_pj * (2 * count - 1), rel=4e-3)
     still = Blocks({name: bits[:1].repeat(9, axis=0) for name, bits in blocks().given.items()}, {})
     assert run(cells, tmp_path / "still", still).energy_pj == 0
     assert run(cells, tmp_path / "none", None).energy_pj is None
+    (tmp_path / "bare.lib").write_text(cells.read_text().replace(POWER, "").replace("voltage : 2.0", "voltage : 0"))
+    assert run(tmp_path / "bare.lib", tmp_path / "bare", blocks()).energy_pj is None
 
 
 @needs_opensta
@@ -92,8 +122,9 @@ def test_the_longest_path_is_that_of_its_cells(cells, tmp_path):
     timing = run(cells, tmp_path / "given", None)
     assert len(timing.path) >= 10 and set(timing.path) <= {*FUNCTIONS, "in", "out"}
     assert 0.015 * len(timing.path) < timing.delay_ns < 0.3 * len(timing.path)
-    (tmp_path / "slow.lib").write_text(cells.read_text().replace("0.01", "0.02"))
-    assert run(tmp_path / "slow.lib", tmp_path / "slow", None).delay_ns > timing.delay_ns
+    doubled = re.sub(r"\d\.\d{5}", lambda delay: str(2 * float(delay[0])), cells.read_text())
+    (tmp_path / "slow.lib").write_text(doubled)
+    assert run(tmp_path / "slow.lib", tmp_path / "slow", None).delay_ns > 1.5 * timing.delay_ns
 
 
 @needs_opensta
