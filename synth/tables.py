@@ -10,16 +10,13 @@ from .pnr import PlaceAndRoute
 from .synthesis import STAGES_OF, Synthesis
 from .targets import TARGETS
 
-NOTE = (
+WHOLE_NOTE = (
     "Whole converters are flattened; a tree, a scale unit and an element quantizer are each synthesised alone and "
-    "do not "
-    f"add up to the whole. {PUBLISHED_NOTE}"
+    "do not add up to the whole."
 )
-
-LIBERTY_NOTE = (
-    "Area is in the units of the library, NAND2 the same in NAND gates of two inputs. ps (abc) is an estimate of abc, "
-    "without buffers and wires."
-)
+NOTE = f"{WHOLE_NOTE} {PUBLISHED_NOTE}"
+AREA_NOTE = f"{WHOLE_NOTE} Area is in the units of the library, NAND2 the same in NAND gates of two inputs."
+ABC_NOTE = "ps (abc) is an estimate of abc, without buffers and wires."
 
 PNR_NOTE = (
     "Between registers: LUTs, carries and FFs are the converter's own, after mapping; logic cells are those in use "
@@ -53,8 +50,8 @@ def table(results: list[Synthesis]) -> list[dict[str, object]]:
                 "levels": whole.levels,
                 **_times(result),
                 **{f"{name} {cells}": result.stages[name].luts if name in result.stages else None for name in stages},
-                "paper LUTs": published and published.luts,
-                "paper ns": published and published.ns,
+                **({} if result.liberty else {"paper LUTs": published and published.luts}),
+                **({} if result.liberty else {"paper ns": published and published.ns}),
             }
         )
     return rows

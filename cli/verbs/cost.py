@@ -64,7 +64,7 @@ def synth(
         raise ValueError("--pnr places a converter without registers: leave out --registers")
     from ...sim.weights import weights_of
     from ...synth import TARGETS, place_and_route_all, synth_all
-    from ...synth.tables import LIBERTY_NOTE, NOTE, PNR_NOTE, pnr_table, table, timing_note
+    from ...synth.tables import ABC_NOTE, AREA_NOTE, NOTE, PNR_NOTE, pnr_table, table, timing_note
 
     if liberty is not None and pnr:
         raise ValueError("--liberty maps to an ASIC, and --pnr places on an FPGA: give one of them")
@@ -96,8 +96,8 @@ def synth(
                 force=force,
                 progress=progress,
             )
-        note = NOTE if liberty is None else f"{NOTE} {LIBERTY_NOTE}"
-        note += f" {timing_note(mapped)}" if sta else ""
+        times = timing_note(mapped) if sta else ABC_NOTE
+        note = NOTE if liberty is None else f"{AREA_NOTE} {times}"
         rows, documents = table(mapped), [result.to_dict() for result in mapped]
     output.table(rows, TARGETS[target].description if liberty is None else f"the cells of {liberty.name}")
     for form, built in _forms(asked.encoders).items():  # decoders have one form
