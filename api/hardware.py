@@ -377,7 +377,7 @@ def synth(
     >>> cost.luts > cost.levels > 0
     True
     """
-    from .sim.weights import weights_of
+    from .sim.stimuli.weights import weights_of
     from .synth import TARGETS, synthesis
 
     if sta and liberty is None:

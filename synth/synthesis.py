@@ -268,4 +268,5 @@ def timing_of(text: str, target: Target, blocks: Blocks | None, top: str = TOP) 
 
     digest = "" if blocks is None else blocks.digest
     key = [text, top, target.identity, opensta_version(), yosys_version(), digest]
-    return Timing.read(cast("dict[str, object]", kept_result("timing", key, compute)))
+    kept = cast("dict[str, object]", kept_result("timing", key, compute))
+    return constructed(Timing, {**kept, "path": tuple(cast("list[str]", kept["path"]))})

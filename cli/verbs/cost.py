@@ -62,7 +62,7 @@ def synth(
         raise ValueError("--seeds is for place and route: give --pnr too")
     if registers and pnr:
         raise ValueError("--pnr places a converter without registers: leave out --registers")
-    from ...sim.weights import weights_of
+    from ...sim.stimuli.weights import weights_of
     from ...synth import TARGETS, place_and_route_all, synth_all
     from ...synth.tables import ABC_NOTE, AREA_NOTE, NOTE, PNR_NOTE, pnr_table, table, timing_note
 

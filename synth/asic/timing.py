@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -89,11 +89,6 @@ class Timing:
 
     def to_dict(self) -> dict[str, object]:
         return {**vars(self), "path": list(self.path)}
-
-    @classmethod
-    def read(cls, kept: dict[str, Any]) -> Timing:
-        """The opposite of `to_dict`."""
-        return cls(**{**kept, "path": tuple(kept["path"])})
 
 
 def opensta() -> str:

@@ -15,7 +15,7 @@ import pytest
 from mxcast.cli import main
 from mxcast.hdl import configuration
 from mxcast.host.errors import ToolError, ToolMissing
-from mxcast.sim.weights import weights, weights_of
+from mxcast.sim.stimuli.weights import weights, weights_of
 from mxcast.synth import synth
 from mxcast.synth.asic.activity import simulated
 from mxcast.synth.asic.liberty import asic_cells

@@ -15,7 +15,7 @@ import numpy as np
 from mxcast.hdl import converter_config
 from mxcast.host.cache import kept_folder
 from mxcast.host.files import write_whole
-from mxcast.sim.weights import weights_of
+from mxcast.sim.stimuli.weights import weights_of
 from mxcast.spec import BLOCKS
 from mxcast.synth.asic.liberty import asic_cells, nand2_area
 from mxcast.synth.asic.timing import Blocks, opensta_version

@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..hdl import HardwareConfig
-from ..models.arrays.source import DTYPES, narrow
-from .operations import drawn, golden, of, supplied
-from .simulation import EncoderSimulation
-from .transactions import Transactions
+from ...hdl import HardwareConfig
+from ...models.arrays.source import DTYPES, narrow
+from ..operations import drawn, golden, of, supplied
+from ..simulation import EncoderSimulation
+from ..transactions import Transactions
 
 COUNT = 512
 """Blocks."""
