@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...spec import Operation, Port
 from .design import DISSOLVED, FREED, UNSAID, Design, provide
-from .structure import StructureError
+from .structure import StructureError, drivers_of
 
 GATES = [*DISSOLVED, "proc -norom", "flatten", *UNSAID, *FREED, "opt_clean", "simplemap", "techmap", "opt_clean"]
 """Split cells to one output bit, so that lanes that share an operation on vectors are separated."""
@@ -21,13 +21,7 @@ def check_lanes(design: Design, operation: Operation) -> None:
     def of_lane(port: Port, lane: int) -> list:
         return ports[port.name][port.bits * lane : port.bits * (lane + 1)]
 
-    drivers = {
-        bit: cell
-        for cell in module["cells"].values()
-        for pin, bits in cell["connections"].items()
-        if cell["port_directions"][pin] == "output"
-        for bit in bits
-    }
+    drivers, cells = drivers_of(module), module["cells"]
     owner = {
         bit: lane
         for port in operation.ports
@@ -46,6 +40,6 @@ def check_lanes(design: Design, operation: Operation) -> None:
             found.add(bit)
             if owner.get(bit, lane) != lane:
                 raise StructureError(f"element {lane} depends on element {owner[bit]}")
-            if (cell := drivers.get(bit)) is not None:
+            if (cell := cells.get(drivers.get(bit, ""))) is not None:
                 pins = [pin for pin, way in cell["port_directions"].items() if way == "input"]
                 waiting += [other for pin in pins for other in cell["connections"][pin]]

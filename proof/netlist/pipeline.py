@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from math import inf
 
 from .design import DISSOLVED, FREED, UNSAID, Design, provide
-from .structure import StructureError
+from .structure import StructureError, drivers_of
 
 ROUNDS = 50
 """Runs of Yosys, at most, that propagate the values of registers that constants feed."""
@@ -188,7 +188,7 @@ def delays(module: dict) -> set[int]:
             raise StructureError("it has a register on another clock than clk")
     if len(edges) > 1:
         raise StructureError("it has registers on both edges of the clock")
-    graph, driver = _graph(module), _drivers(module)
+    graph, driver = _graph(module), drivers_of(module)
     try:
         order = list(TopologicalSorter(graph).static_order())
     except CycleError as error:
@@ -215,20 +215,9 @@ def delays(module: dict) -> set[int]:
     )
 
 
-def _drivers(module: dict) -> dict[object, str]:
-    """The cell that drives each bit of a module."""
-    return {
-        bit: name
-        for name, cell in module["cells"].items()
-        for port, bits in cell["connections"].items()
-        if cell["port_directions"][port] == "output"
-        for bit in bits
-    }
-
-
 def _reaching(module: dict, bits: list) -> set[str]:
     """The cells of a module on which these bits depend."""
-    driver, waiting = _drivers(module), list(bits)
+    driver, waiting = drivers_of(module), list(bits)
     found: set[str] = set()
     while waiting:
         if (name := driver.get(waiting.pop())) is not None and name not in found:
@@ -247,7 +236,7 @@ def _inputs(cell: dict) -> list:
 
 def _graph(module: dict) -> dict[str, set[str]]:
     """The cells that drive the inputs of each cell of a flat module."""
-    driver = _drivers(module)
+    driver = drivers_of(module)
     return {name: {driver[bit] for bit in _inputs(cell) if bit in driver} for name, cell in module["cells"].items()}
 
 

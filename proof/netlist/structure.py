@@ -51,6 +51,17 @@ class Instances:
             raise StructureError(f"{cell} of {self.name} has other inputs")
 
 
+def drivers_of(module: dict) -> dict[object, str]:
+    """The cell that drives each bit of a module."""
+    return {
+        bit: name
+        for name, cell in module["cells"].items()
+        for pin, bits in cell["connections"].items()
+        if cell["port_directions"][pin] == "output"
+        for bit in bits
+    }
+
+
 def in_lanes(bits: list, width: int) -> list[list]:
     """Bits in parts of a width, the lowest first."""
     return [bits[place : place + width] for place in range(0, len(bits), width)]

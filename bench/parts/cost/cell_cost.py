@@ -14,6 +14,7 @@ import numpy as np
 
 from mxcast.hdl import converter_config
 from mxcast.host.cache import kept_folder
+from mxcast.host.errors import ToolMissing
 from mxcast.host.files import write_whole
 from mxcast.sim.stimuli.weights import weights_of
 from mxcast.spec import BLOCKS
@@ -166,5 +167,9 @@ def _marked(ratio: float, most: float) -> str:
 
 
 def keep(given: Path | None) -> None:
-    kept = {"yosys": yosys_version(), "opensta": opensta_version(), "figures": measured(given)}
+    try:
+        versions = {"yosys": yosys_version(), "opensta": opensta_version()}
+    except ToolMissing as error:
+        raise SystemExit(f"qor-asic: {error}") from None
+    kept = {**versions, "figures": measured(given)}
     write_whole(KEPT, json.dumps(kept, indent=1) + "\n")

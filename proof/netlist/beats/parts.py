@@ -20,7 +20,7 @@ from ....spec import Decode, Encode
 from ..design import DISSOLVED, FREED, UNSAID, Cut, Design, Part, provide
 from ..handshake import GATES
 from ..pipeline import BITS, WITH_ENABLES, bypass, check_delay
-from ..structure import StructureError
+from ..structure import StructureError, drivers_of
 
 KEYS, CODES, NUMBERS = "beat_keys", "beat_codes", "beat_numbers"
 """The instances in front of the store of an encoder and behind it, and the one of a decoder."""
@@ -366,13 +366,7 @@ class Delay:
     def __init__(self, module: dict, instance: str, of_block: tuple[str, ...] = ()) -> None:
         self.module, self.instance, self.of_block = module, instance, of_block
         self.ports = {name: port["bits"] for name, port in module["ports"].items()}
-        self.drivers = {
-            bit: name
-            for name, cell in module["cells"].items()
-            for pin, bits in cell["connections"].items()
-            if cell["port_directions"][pin] == "output"
-            for bit in bits
-        }
+        self.drivers = drivers_of(module)
 
     def check(self, registers: int) -> None:
         of_beat, of_block = [], []

@@ -19,7 +19,7 @@ from ....hdl.lanes.keys import front_stages
 from ..design import DISSOLVED, FREED, UNSAID, Cut, Design, Part, provide
 from ..handshake import GATES
 from ..pipeline import BITS, WITH_ENABLES, bypass
-from ..structure import Instances, StructureError, in_lanes
+from ..structure import Instances, StructureError, drivers_of, in_lanes
 from .parts import CODES, KEYS, RESET, Delay, check_known, check_storage
 from .whole_block import cone
 
@@ -100,9 +100,9 @@ class Tile:
         return Instances(self.gates, self.design.top)
 
     @cached_property
-    def drivers(self) -> dict:
-        """The cell that drives each bit, and the place of the bit in its pin."""
-        return _drivers(self.gates[self.design.top])
+    def drivers(self) -> dict[object, str]:
+        """The cell that drives each bit."""
+        return drivers_of(self.gates[self.design.top])
 
     @cached_property
     def stores(self) -> list[Store]:
@@ -136,7 +136,7 @@ class Tile:
 
     def _taken(self, bit: object, enable: object) -> object:
         """The value of a bit when it is written: one reader leaves it undefined at other times."""
-        name, _ = self.drivers.get(bit, ("", 0))
+        name = self.drivers.get(bit, "")
         cell = self.gates[self.design.top]["cells"].get(name, {"type": "", "connections": {}})
         pins = cell["connections"]
         return pins["B"][0] if cell["type"] == "$_MUX_" and pins["S"] == [enable] else bit
@@ -270,7 +270,7 @@ class Tile:
         """The value of a bit that depends on these bits only."""
         if bit in given or bit in ("0", "1"):
             return bit == "1" or given.get(bit, False)
-        name, _ = self.drivers.get(bit, ("", 0))
+        name = self.drivers.get(bit, "")
         cell = self.gates[self.design.top]["cells"].get(name, {"type": ""})
         if cell["type"] not in GATES:
             raise StructureError(f"{what} depends on more than the place of a row")
@@ -291,7 +291,7 @@ class Tile:
             known = {bit: bool(column >> place & 1) for place, bit in zip(places, selects)}
             found = []
             for bit in chosen:
-                while (name := self.drivers.get(bit, ("", 0))[0]) and top["cells"][name]["type"] == "$_MUX_":
+                while (name := self.drivers.get(bit)) and top["cells"][name]["type"] == "$_MUX_":
                     pins = top["cells"][name]["connections"]
                     if pins["S"][0] not in known:
                         raise StructureError("the scale of a column is chosen by more than its place")
@@ -314,7 +314,7 @@ class Tile:
 
     def _pins(self, bit: object, kind: str) -> dict[str, list]:
         """The pins of the cell of one kind that drives a bit."""
-        name, _ = self.drivers.get(bit, ("", 0))
+        name = self.drivers.get(bit, "")
         cell = self.gates[self.design.top]["cells"].get(name)
         if cell is None or cell["type"] != kind:
             raise StructureError("a result does not come from where it has to")
@@ -449,21 +449,11 @@ class Tile:
         return part.named(EXCHANGE)
 
 
-def _drivers(module: dict) -> dict:
-    return {
-        bit: (name, place)
-        for name, cell in module["cells"].items()
-        for pin, bits in cell["connections"].items()
-        if cell["port_directions"][pin] == "output"
-        for place, bit in enumerate(bits)
-    }
-
-
 class Shape:
     """The gates in front of some bits, as text without names: equal texts are equal functions of what is in front."""
 
     def __init__(self, module: dict, given: Iterable = ()) -> None:
-        self.module, self.drivers = module, _drivers(module)
+        self.module, self.drivers = module, drivers_of(module)
         self.known: dict[object, str] = {bit: f"given{place}" for place, bit in enumerate(given)}
         self.lines: list[str] = []
 
@@ -483,7 +473,7 @@ class Shape:
             bit = waiting.pop()
             if bit in self.known or bit not in self.drivers:
                 continue
-            name, _ = self.drivers[bit]
+            name = self.drivers[bit]
             cell = self.module["cells"][name]
             for pin, outputs in cell["connections"].items():
                 if cell["port_directions"][pin] == "output":

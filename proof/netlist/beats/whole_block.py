@@ -15,7 +15,7 @@ from typing import Any
 from ....hdl import ConverterConfig
 from ....hdl.config.architecture import Interface
 from ..design import Design
-from ..structure import StructureError
+from ..structure import StructureError, drivers_of
 from .parts import CODES, KEYS
 
 OF_SCALE = "is_large"
@@ -202,13 +202,7 @@ class _Assembly:
     def of_block(self, elements: list[str]) -> list[str]:
         """The cells behind the store that all lanes share. Raises `StructureError` if they depend on a beat."""
         cells, ports = self.codes["cells"], self.codes["ports"]
-        drivers = {
-            bit: name
-            for name, cell in cells.items()
-            for pin, bits in cell["connections"].items()
-            if cell["port_directions"][pin] == "output"
-            for bit in bits
-        }
+        drivers = drivers_of(self.codes)
         of_beat = ("numbers", "is_first", "is_last", "marks")
         own = {bit for name in of_beat if name in ports for bit in ports[name]["bits"]}
         found = dict[str, None]()
@@ -271,19 +265,13 @@ def _parameter(value: int) -> str:
 def cone(module: dict, x: list, wanted: list, what: str) -> dict:
     """The gates of a flat module that compute some bits from the number ``x``, as a module with the ports ``x`` and
     ``wide``. Equal gates give equal modules. Raises `StructureError` if they depend on more than the number."""
-    drivers = {
-        bit: cell
-        for cell in module["cells"].values()
-        for pin, bits in cell["connections"].items()
-        if cell["port_directions"][pin] == "output"
-        for bit in bits
-    }
+    drivers = drivers_of(module)
     known: dict[object, object] = {"0": "0", "1": "1", **{bit: 2 + place for place, bit in enumerate(x)}}
     cells, fresh = dict[str, dict](), count(2 + len(x))
 
     def of(bit: object) -> object:
         if bit not in known:
-            cell = drivers.get(bit)
+            cell = module["cells"].get(drivers.get(bit, ""))
             if cell is None:
                 raise StructureError(f"the stored bits of {what} depend on more than its number")
             known[bit] = 0  # of a gate in the making; gates have no loops

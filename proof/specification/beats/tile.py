@@ -135,7 +135,7 @@ def _stage(
     written: list,
 ) -> Induction:
     """The order in a store; ``first_crossed`` is of a store in banks."""
-    banked, side, place = first_crossed is not None, tile.side, (tile.side - 1).bit_length()
+    banked, side = first_crossed is not None, tile.side
     word, inner = len(written), ("numbers", "keys", "by_row")
     outside = {port: about for port, about in control["ports"].items() if not port.endswith(inner)}
     control = tile.with_words({**control, "ports": outside}, store, written, is_cut=banked)
@@ -146,61 +146,17 @@ def _stage(
                 raise StructureError(f"{tile.design.top} has no register {missing[0]}")
             bits = [bit for wire in wires for bit in nets[wire]["bits"]]
             control["ports"][f"seen_{valid}"] = {"direction": "output", "bits": bits}
-    counted, crossed = place + banked, int(bool(first_crossed))
-    widths = {"FRONT": len(front), "BACK": len(back), "BEATS": side, "PLACE": place, "KEY": max(key, 1), "WORD": word}
-    numbers = widths | {"BANKED": int(banked), "FIRST_CROSSED": crossed}
-    connected = {
-        **{port: port for port in ("clk", "rst", "i_valid", "i_ready", "o_valid", "o_ready")},
-        **{f"seen_{wire}": wire for wire in ("has_block", "write_beat", "read_beat", "words")},
-        "seen_back_enable": "back_enable",
-        "seen_front": f"front_valid[{len(front)}:1]",
-        "seen_back": "back_valid",
-        f"{IN_FRONT}_enable": "front_enable",
-        **{wire: wire for wire in ("read_first", "read_last", "read_word", "written_word")},
-        **({wire: wire for wire in ("read_key", "written_key")} if key else {}),
-        **{f"{way}_address": f"{way}_address" for way in ("write", "read")},
+    widths = {
+        "FRONT": len(front),
+        "BACK": len(back),
+        "BEATS": side,
+        "PLACE": (side - 1).bit_length(),
+        "KEY": max(key, 1),
+        "WORD": word,
+        "BANKED": int(banked),
+        "FIRST_CROSSED": int(bool(first_crossed)),
     }
-    pins = ", ".join(f".{port}({wire})" for port, wire in connected.items() if port in control["ports"])
-    control["ports"] = {port: about for port, about in control["ports"].items() if port in connected}
-    free = "" if key else "assign read_key = 0; "
-    if "read_first" not in control["ports"]:  # of the marks at the output, which `Tile.transposing` checks
-        free += f"assign read_first = read_beat[{place - 1}:0] == 0, read_last = &read_beat[{place - 1}:0]; "
-    if f"{IN_FRONT}_enable" not in control["ports"]:
-        free += "assign front_enable = i_ready; "
-    ways = [
-        f"assign {way}_address = {way}_beat ^ ({{{place}{{{test}}}}} & bank);"
-        for way, test in (("write", f"write_odd ^ 1'b{crossed}"), ("read", f"~read_odd ^ 1'b{crossed}"))
-    ]
-    parameters = ", ".join(f".{parameter}({value})" for parameter, value in numbers.items())
-    shared = (
-        "clk rst i_valid i_ready o_valid o_ready mark chosen key word front_enable back_enable read_key read_word "
-        "read_first read_last written_key written_word has_block front_valid back_valid words bank write_odd read_odd "
-        "o_key o_word o_first o_last assumed wrong related"
-    )
-    wrapper = f"""module {TOP}(input clk, rst, i_valid, o_ready, mark, input [{place - 1}:0] chosen,
-  input [{widths["KEY"] - 1}:0] {"key" if key else "unused"}, input [{word - 1}:0] word, output i_ready, o_valid,
-  output [{widths["KEY"] - 1}:0] o_key, output [{word - 1}:0] o_word, output o_first, o_last, assumed,
-  output [{len(WRONG) - 1}:0] wrong, output [{RELATIONS - 1}:0] related);
-  reg [{place - 1}:0] bank;
-  always @(posedge clk) bank <= bank;
-  wire [{widths["KEY"] - 1}:0] {"" if key else "key = 0, "}read_key, written_key;
-  wire [{word - 1}:0] read_word, written_word;
-  wire [{place - 1}:0] write_address, read_address;
-  wire front_enable, back_enable, read_first, read_last, has_block;
-  wire [{counted - 1}:0] write_beat, read_beat;
-  wire write_odd = write_beat[{counted - 1}], read_odd = read_beat[{counted - 1}];
-  wire [{len(front)}:0] front_valid;
-  wire [{len(back) - 1}:0] back_valid;
-  wire [{word * side - 1}:0] words;
-  assign front_valid[0] = i_valid;
-  {free}
-  {" ".join(ways)}
-  {tile.design.top} design({pins});
-  mxcast_order #({parameters}) order(.mode(1'b0), .read_mode(1'b0), .can_write(1'b1), .running_key(read_key),
-    .half_marks(2'b0), .odd(1'b0), .write_beat(write_beat[{place - 1}:0]), .read_beat(read_beat[{place - 1}:0]),
-    {", ".join(f".{wire}({wire})" for wire in shared.split())});
-endmodule
-"""
+    wrapper = _wrapper(tile, control, widths)
     wrong = list[str]()
     for fault in WRONG:
         for of_lanes, of_tiles in WORDS.items():
@@ -220,3 +176,57 @@ endmodule
             "o_word": word,
         },
     )
+
+
+def _wrapper(tile: Tile, control: dict, widths: dict[str, int]) -> str:
+    """The module that connects a part of the design and the statements, with these parameters. It drops the ports of
+    ``control`` that it does not connect."""
+    has_key = "read_key" in control["ports"]
+    front, back, key, word, place = (widths[name] for name in ("FRONT", "BACK", "KEY", "WORD", "PLACE"))
+    counted, crossed = place + widths["BANKED"], widths["FIRST_CROSSED"]
+    connected = {
+        **{port: port for port in ("clk", "rst", "i_valid", "i_ready", "o_valid", "o_ready")},
+        **{f"seen_{wire}": wire for wire in ("has_block", "write_beat", "read_beat", "words", "back_enable")},
+        "seen_front": f"front_valid[{front}:1]",
+        "seen_back": "back_valid",
+        f"{IN_FRONT}_enable": "front_enable",
+        **{wire: wire for wire in ("read_first", "read_last", "read_word", "read_key", "written_word", "written_key")},
+        **{wire: wire for wire in ("write_address", "read_address")},
+    }
+    control["ports"] = {port: about for port, about in control["ports"].items() if port in connected}
+    free = [] if has_key else ["assign read_key = 0;"]
+    if "read_first" not in control["ports"]:  # of the marks at the output, which `Tile.transposing` checks
+        free += [f"assign read_first = read_beat[{place - 1}:0] == 0, read_last = &read_beat[{place - 1}:0];"]
+    if f"{IN_FRONT}_enable" not in control["ports"]:
+        free += ["assign front_enable = i_ready;"]
+    for way, test in (("write", f"write_odd ^ 1'b{crossed}"), ("read", f"~read_odd ^ 1'b{crossed}")):
+        free += [f"assign {way}_address = {way}_beat ^ ({{{place}{{{test}}}}} & bank);"]
+    shared = (
+        "clk rst i_valid i_ready o_valid o_ready mark chosen key word front_enable back_enable read_key read_word "
+        "read_first read_last written_key written_word has_block front_valid back_valid words bank write_odd read_odd "
+        "o_key o_word o_first o_last assumed wrong related"
+    )
+    return f"""module {TOP}(input clk, rst, i_valid, o_ready, mark, input [{place - 1}:0] chosen,
+  input [{key - 1}:0] {"key" if has_key else "unused"}, input [{word - 1}:0] word, output i_ready, o_valid,
+  output [{key - 1}:0] o_key, output [{word - 1}:0] o_word, output o_first, o_last, assumed,
+  output [{len(WRONG) - 1}:0] wrong, output [{RELATIONS - 1}:0] related);
+  reg [{place - 1}:0] bank;
+  always @(posedge clk) bank <= bank;
+  wire [{key - 1}:0] {"" if has_key else "key = 0, "}read_key, written_key;
+  wire [{word - 1}:0] read_word, written_word;
+  wire [{place - 1}:0] write_address, read_address;
+  wire front_enable, back_enable, read_first, read_last, has_block;
+  wire [{counted - 1}:0] write_beat, read_beat;
+  wire write_odd = write_beat[{counted - 1}], read_odd = read_beat[{counted - 1}];
+  wire [{front}:0] front_valid;
+  wire [{back - 1}:0] back_valid;
+  wire [{word * tile.side - 1}:0] words;
+  assign front_valid[0] = i_valid;
+  {" ".join(free)}
+  {tile.design.top} design({", ".join(f".{port}({connected[port]})" for port in control["ports"])});
+  mxcast_order #({", ".join(f".{name}({value})" for name, value in widths.items())}) order(.mode(1'b0),
+    .read_mode(1'b0), .can_write(1'b1), .running_key(read_key), .half_marks(2'b0), .odd(1'b0),
+    .write_beat(write_beat[{place - 1}:0]), .read_beat(read_beat[{place - 1}:0]),
+    {", ".join(f".{wire}({wire})" for wire in shared.split())});
+endmodule
+"""
