@@ -14,7 +14,6 @@ from .early_names import early_names
 from .elaboration import Elaboration
 from .processes.activity import CONSTANT, Activity, Sources
 from .processes.edges import doubtful_edges
-from .processes.effects import INDEX
 from .processes.expressions import (
     body_of,
     depends_on_width,
@@ -46,7 +45,7 @@ class Objection:
     of_tools: bool = False
     """Whether tools read such a text differently, so that a difference in simulation may be a fault of the tool."""
     index: str = ""
-    """The name in the address of what is written, if that may be x until a reset gives it a value."""
+    """The name in the address at which a memory is written, if that may be x until a reset gives it a value."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.reason}"
@@ -419,7 +418,7 @@ class _Gate:
                 elif comparison.others is not None and not comparison.others & unknown:
                     continue
                 elif name := next((name for name in comparison.names if name in unknown), None):
-                    index = name.text if comparison.what == INDEX else ""
+                    index = name.text if comparison.is_address else ""
                     reason = f"{name.text}, which may be x, is in {comparison.what}"
                     self.object(comparison.location, reason, index=index)
 

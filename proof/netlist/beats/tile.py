@@ -358,8 +358,8 @@ class Tile:
         return {**top, "ports": ports}
 
     def with_words(self, control: dict, store: Store, written: list, is_cut: bool) -> dict:
-        """A part of the control with the lowest bits of the words of a store, of which ``written`` is written: this and
-        what is read as ports, and all of them. With ``is_cut`` its addresses are ports too."""
+        """A part of the control with the lowest bits of the words of a store. The bits ``written``, those that are read
+        and the content are ports; with ``is_cut`` the addresses are too."""
         cells, nets, width = dict(control["cells"]), control["netnames"], len(written)
         cell = cells[store.name]
         pins = {pin: bits[:width] if pin in WIDE else bits for pin, bits in cell["connections"].items()}

@@ -35,6 +35,8 @@ class Comparison:
     unknown: bool
     others: frozenset[Symbol] | None = None
     """The names of the other side, if only x on both sides matters."""
+    is_address: bool = False
+    """Is it the address at which a memory is written?"""
 
 
 @dataclass

@@ -22,6 +22,7 @@ from .expressions import (
     indices_of,
     instance_of,
     is_expression,
+    is_word,
     keeps_its_type,
     kind_of,
     locals_of,
@@ -278,7 +279,7 @@ class Effects(ABC):
                 )
             for index in indices_of(leaf):
                 self.expression(activity, index)
-                self.compared(activity, index, INDEX)
+                self.compared(activity, index, INDEX, is_address=is_word(leaf))
             write = activity.write if blocking else activity.write_later
             write(part, place, sources)
             if not leaf.type.isFourState:  # also one of several names, which one conversion would cover
@@ -352,11 +353,14 @@ class Effects(ABC):
         ):
             self.objects(node.sourceRange.start, f"{str(root.syntax).strip()} is a name of another module")
 
-    def compared(self, activity: Activity, node: Node, what: str, only_literals: bool = False) -> None:
+    def compared(
+        self, activity: Activity, node: Node, what: str, only_literals: bool = False, is_address: bool = False
+    ) -> None:
         sources = self.sources(activity, node)
         # without wildcards only literals matter: 0 or 1 always matches
+        names = frozenset() if only_literals else sources.names
         activity.comparisons.append(
-            Comparison(node.sourceRange.start, what, frozenset() if only_literals else sources.names, sources.may_be_x)
+            Comparison(node.sourceRange.start, what, names, sources.may_be_x, is_address=is_address)
         )
 
     def _call(self, activity: Activity, call: Node) -> Node:

@@ -340,6 +340,11 @@ def selects_of(node: Node) -> list[Node]:
     return found
 
 
+def is_word(node: Node) -> bool:
+    """Is it a whole word of an array, as of a memory?"""
+    return node.kind.name == "ElementSelect" and node.value.type.isUnpackedArray and len(selects_of(node)) == 1
+
+
 def indices_of(node: Node) -> list[Node]:
     return [
         index

@@ -607,3 +607,24 @@ def test_an_output_that_a_clock_moves(written, is_right):
     text = f"module base(input clk, input [7:0] d, output reg [7:0] p); always @(posedge clk) p {written} d; endmodule"
     found = [objection.reason for objection in objections(elaborated(plain(text), "base"))]
     assert not found if is_right else "what readers at that edge get is undefined" in found[0]
+
+
+@pytest.mark.parametrize(
+    ("written", "index"),
+    [
+        ("reg [7:0] words [0:3]; always @(posedge clk) words[at] <= x[7:0]; assign p = words[x[9:8]];", "at"),
+        ("reg [3:0] bits; always @(posedge clk) bits[at] <= x[0]; assign p = bits;", ""),
+        ("reg [7:0] words [0:3]; always @(posedge clk) words[0][at] <= x[0]; assign p = words[x[9:8]];", ""),
+    ],
+    ids=["word of a memory", "bit of a variable", "bit of a word"],
+)
+def test_only_addresses_of_memories_have_a_name(written, index):
+    """A proof may show that an address is known after a reset. Of another index it says nothing."""
+    text = f"""module base(input clk, input [63:0] x, output [7:0] p);
+      reg [1:0] at; always @(posedge clk) at <= x[63] ? 2'd0 : x[62] ? at + 2'd1 : 2'hx;
+      {written}
+    endmodule"""
+    found = [
+        one for one in objections(elaborated(plain(text), "base")) if "in an index of what is written" in one.reason
+    ]
+    assert [one.index for one in found] == [index]
