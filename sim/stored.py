@@ -42,6 +42,16 @@ def on_pins(config: HardwareConfig, values: Mapping[str, int]) -> dict[str, int]
     return found
 
 
+def bits_on_pins(config: HardwareConfig, bits: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The bits (n, width) of pins from the bits of ports, for one direction."""
+    found, pin = dict(bits), config.stored_pin
+    for name, (stored, places) in _places(config).items():
+        if name in bits and pin is not None:
+            inner = found.pop(name)
+            found.setdefault(stored, np.zeros((len(inner), pin.width), bool))[:, places] = inner
+    return found
+
+
 def behind_ports(config: HardwareConfig, text: str, top: str) -> tuple[str, str]:
     """A Verilog text with a module that has the ports of a configuration around the module ``top`` with its pins, and
     the name of this module. The text of a converter with these pins stays the same.

@@ -16,7 +16,7 @@ from ..host.errors import ToolError
 from ..host.processes import workers
 from ..spec.catalogue import constructed, known_name
 from .asic.liberty import asic_cells, nand2_area
-from .asic.timing import Bits, Blocks, Timing, opensta_version, timed
+from .asic.timing import METHOD, Bits, Blocks, Timing, opensta_version, timed
 from .netlist import Cost, cost, delay_ps
 from .targets import LIBRARY, OPENED, TARGETS, Target
 from .yosys import run, yosys_version
@@ -267,6 +267,6 @@ def timing_of(text: str, target: Target, blocks: Blocks | None, top: str = TOP) 
         return timed(text, top, target, folder, blocks).to_dict()
 
     digest = "" if blocks is None else blocks.digest
-    key = [text, top, target.identity, opensta_version(), yosys_version(), digest]
+    key = [text, top, target.identity, METHOD, opensta_version(), yosys_version(), digest]
     kept = cast("dict[str, object]", kept_result("timing", key, compute))
     return constructed(Timing, {**kept, "path": tuple(cast("list[str]", kept["path"]))})

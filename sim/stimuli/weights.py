@@ -11,6 +11,7 @@ from ...hdl import HardwareConfig
 from ...models.arrays.source import DTYPES, narrow
 from ..operations import drawn, golden, of, supplied
 from ..simulation import EncoderSimulation
+from ..stored import bits_on_pins
 from ..transactions import Transactions
 
 COUNT = 512
@@ -27,12 +28,13 @@ def weights() -> np.ndarray:
 
 
 def weights_of(config: HardwareConfig) -> tuple[Bits, Bits]:
-    """Blocks for the inputs of a converter of one mode, and the right outputs: weights for an encoder, and otherwise
+    """Blocks for the input pins of a converter in mode 0, and the right outputs: weights for an encoder, and otherwise
     the usual blocks of the operation.
     """
     given = supplied(config, drawn(config.numerics, _entering(config), 0))
-    leaving = golden(config.numerics, given)
-    return given.bits(config.ports, "input"), leaving.bits(config.ports, "output")
+    leaving, ports = golden(config.numerics, given), config.ports
+    entering = given.in_mode(0) if config.alternatives else given
+    return bits_on_pins(config, entering.bits(ports, "input")), bits_on_pins(config, leaving.bits(ports, "output"))
 
 
 def _entering(config: HardwareConfig) -> Transactions:

@@ -25,6 +25,8 @@ from .liberty import BUFFERING, MAPPING
 PROGRAM, OPENSTA_ADVICE = "sta", "apt-get install opensta"
 PERIOD = 1000.0
 """Clock period in nanoseconds; a block enters in each. Neither path nor energy depends on it."""
+CLOCKS = ("clk", "aclk")
+"""Ports of clocks: of valid and ready, and of AXI4-Stream."""
 MAPPED, CELLS, COUNTED = "mapped.json", "cells.json", "stat.json"
 
 INSTANCE = re.compile(r"^ +([\d.e+-]+) +([\d.e+-]+) +[\d.e+-]+ +[\d.e+-]+ (\w+)$", re.M)
@@ -44,6 +46,8 @@ report_power -digits 9
 foreach cell [get_cells *] {{ report_power -instances $cell -digits 12 }}
 """
 
+METHOD = repr((SCRIPT, PERIOD, CLOCKS, BUFFERING))
+"""Part of the key of kept results, next to the Verilog, the target and the versions of the tools."""
 
 Bits: TypeAlias = "Mapping[str, np.ndarray]"
 """The bits (n, width) of each port, by its name."""
@@ -128,7 +132,7 @@ def timed(text: str, top: str, target: Target, folder: Path, blocks: Blocks | No
     if blocks is not None:
         modules = json.loads((folder / CELLS).read_text())["modules"] | {top: design}
         rates = _rates(modules, top, blocks)
-    source = " [get_ports clk]" if "clk" in design["ports"] else ""
+    source = next((f" [get_ports {name}]" for name in CLOCKS if name in design["ports"]), "")
     clock = f"create_clock -name clk -period {PERIOD}{source}"
     (folder / "timing.tcl").write_text(SCRIPT.format(library=LIBRARY, top=top, clock=clock))
     done = run([program, "-exit", "timing.tcl"], cwd=folder)
@@ -136,9 +140,9 @@ def timed(text: str, top: str, target: Target, folder: Path, blocks: Blocks | No
     (folder / "timing.log").write_text(report)
     slack = re.search(r"(-?[\d.]+)\s+slack", report)
     power = re.search(r"^Total((?:\s+[\d.e+-]+){4})", report, re.M)
-    if done.status or "Error" in report or slack is None or power is None:
-        said = next((line for line in report.splitlines() if "Error" in line), "it reports no path")
-        raise ToolError(f"OpenSTA failed: {said}", report)
+    said = re.search(r"^Error: (.*)", report, re.M)
+    if done.status or said or slack is None or power is None:
+        raise ToolError(f"OpenSTA failed: {said[1] if said else 'it reports no path'}", report)
     each = {name: float(one) + float(other) for one, other, name in INSTANCE.findall(report)}
     energy = None
     if rates is not None and any(each.values()):
@@ -146,7 +150,7 @@ def timed(text: str, top: str, target: Target, folder: Path, blocks: Blocks | No
     return Timing(
         delay_ns=round(PERIOD - float(slack[1]), 4),
         area=json.loads((folder / COUNTED).read_text())["design"]["area"],
-        path=tuple(re.findall(r"[\^v] \S+/\w+ \((\w+)\)$", report, re.M)),
+        path=tuple(dict(re.findall(r"[\^v] (\S+)/\w+ \((\w+)\)$", report, re.M)).values()),
         energy_pj=energy,
         leakage_nw=round(float(power[1].split()[2]) * 1e9, 3),
         voltage=float(voltage[1]) if (voltage := VOLTAGE.search(target.library)) else None,

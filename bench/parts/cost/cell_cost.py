@@ -51,8 +51,6 @@ EXACT = 1.15
 """Largest area of ``ocp``, as a multiple of the area of ``ocp flush``."""
 CEIL = 1.12
 """Largest area of ``nvidia``, as a multiple of the area of ``ocp``."""
-
-
 DELAY = 0.85
 """Largest delay of ``ocp flush`` and of ``speed``, as a multiple of the paper's delay."""
 
