@@ -206,7 +206,7 @@ def test_registers_have_a_period_and_no_energy(cells, cache):
     ids=["layout", "decoder with a layout", "random bits", "modes"],
 )
 def test_all_pins_have_blocks(config, cells, cache):
-    """The results of the mapped netlist are those of the golden model, or it would be refused."""
+    """A netlist whose results differ from the golden model would be refused."""
     timing = synth(config, "asic", liberty=cells, stages=False, blocks_of=weights_of).timing
     assert timing is not None and timing.energy_pj is not None and timing.energy_pj > 0
 
