@@ -25,8 +25,6 @@ from ..layouts.own_metadata import KEY, about, described, layout_of, part_layout
 from ..unrecognised.arrays import check_numbers
 from .not_finite import NotFinite
 from .options import PLAIN, ConvertOptions, Execution, Progress, QuantizeOptions, Remaining
-from .quantized_source import QuantizedSource
-from .repacking import convert_tensors
 from .selection import (
     CONTAINERS,
     OWN_CONTAINERS,
@@ -39,7 +37,6 @@ from .selection import (
 )
 from .tile_conversion import dequantize_tile, largest_magnitude, quantize_tile
 from .tiles import Tile, copy, float_blocks, tiles
-from .transposing import transposed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +146,8 @@ def quantize_with(source: Path, target: Path, options: QuantizeOptions, executio
     """
     check_ends(source, target, dict.fromkeys(SOURCES, tuple(dict.fromkeys((*OWN_CONTAINERS, *CONTAINERS)))))
     if options.is_transposed:
+        from .transposing import transposed
+
         with transposed(source, target, options, execution.unfinished) as made:
             return quantize_with(made, target, replace(options, is_transposed=False), execution)
     return (
@@ -160,6 +159,9 @@ def quantize_with(source: Path, target: Path, options: QuantizeOptions, executio
 
 def _laid_out(source: Path, target: Path, options: QuantizeOptions, execution: Execution) -> QuantizedFile:
     """Quantize to the layout of a library, through a temporary file in the layout of mxcast."""
+    from .quantized_source import QuantizedSource  # half as many modules as all others here
+    from .repacking import convert_tensors
+
     check_ends(source, target, dict.fromkeys(SOURCES, CONTAINERS))
     check_blocks_of_rows(layout_named(str(options.layout), options.numerics.block))  # before the work is done
     with named(target), work_folder(target, execution.unfinished, "codes") as (folder, of_codes):

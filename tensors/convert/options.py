@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ...spec import LAYOUTS, Encode, Nvfp4Encode
 from ...spec.catalogue import constructed, entry, known_name
-from ...spec.layouts.scaled import SCALED_LAYOUTS
-from ..layouts.experts import Experts
 from ..layouts.own_metadata import numerics_of
-from ..unrecognised.named_arrays import NamedArrays
+
+if TYPE_CHECKING:
+    from ..layouts.experts import Experts
+    from ..unrecognised.named_arrays import NamedArrays
 
 Progress = Callable[[int, int], None] | None
 """Receives the number of elements, or of shards, that are done, and the number of all."""
@@ -112,6 +113,9 @@ class ConvertOptions:
 
     def __post_init__(self) -> None:
         """Raises ValueError for unknown names."""
+        from ...spec.layouts.scaled import SCALED_LAYOUTS  # `quantize` starts sooner without it
+        from ..layouts.experts import Experts
+
         if self.layout is not None:
             object.__setattr__(self, "layout", known_name("layout", self.layout, LAYOUTS | SCALED_LAYOUTS))
         if self.experts is not None:
@@ -123,6 +127,8 @@ class ConvertOptions:
     @classmethod
     def from_dict(cls, given: Mapping[str, object]) -> Self:
         """The inverse of `to_dict`, from JSON."""
+        from ..unrecognised.named_arrays import NamedArrays
+
         named = given["named"]
         arrays = constructed(NamedArrays, named) if isinstance(named, dict) else None
         return constructed(cls, {**_with_tuples(given), "named": arrays})
