@@ -26,11 +26,11 @@ from .architecture import LayoutFields, Nvfp4Architecture, Nvfp4Form
 from .goals import Goal
 from .hardware import Fields, HardwareConfig, TargetFields
 
-NVFP4_ORDERS = (Order.TE, Order.PAPER, Order.AO, Order.AO_SINGLE)
-"""Orders of operations that hardware computes."""
+RECIPROCAL = (Order.TE, Order.PAPER)
+"""Orders that multiply numbers with a reciprocal."""
 
-DIVIDING = (Order.TE, Order.PAPER)
-"""Orders that divide in hardware."""
+BY_DIVISOR = (Order.MODELOPT, Order.COMPRESSED_TENSORS)
+"""Orders that divide numbers."""
 
 NVFP4_NUMBERS = (FP32, BF16)
 """Formats of the numbers that hardware encodes, and decodes to."""
@@ -67,9 +67,6 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
         rules, block, form = self.numerics, self.numerics.block, self.microarchitecture.form
         is_table = form is Nvfp4Form.TABLE
         return {
-            f"hardware computes the orders {', '.join(NVFP4_ORDERS)}, not {rules.order}": (
-                rules.order not in NVFP4_ORDERS
-            ),
             f"hardware for {block.name} takes {' and '.join(one.name for one in NVFP4_NUMBERS)} numbers, not "
             f"{rules.source.name}": rules.source not in NVFP4_NUMBERS,
             f"hardware makes scales {E4M3.name}, not {block.scale.name}": block.scale != E4M3,
@@ -78,6 +75,9 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
             ),
             "the form table has one row of thresholds, and four_over_six tries two scales: leave out form": (
                 is_table and rules.four_over_six is not FourOverSix.OFF
+            ),
+            f"the order {rules.order} divides numbers, which the form {form} does not: leave out form": (
+                rules.order in BY_DIVISOR and form is not Nvfp4Form.THRESHOLDS
             ),
             "the form table has no registers: leave out registered_after": is_table and self.latency > 0,
         }
@@ -110,7 +110,7 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
     @property
     def scale_stages(self) -> tuple[str, ...]:
         """Stage boundaries in the unit that computes the scale byte."""
-        if self.numerics.order not in DIVIDING:
+        if self.numerics.order not in RECIPROCAL:
             return ()
         sixth = ("sixth",) if self.numerics.order is Order.PAPER else ()
         cast = (f"scale_{name}" for name in SCALE_CAST)
@@ -119,7 +119,7 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
     @property
     def reciprocal_stages(self) -> tuple[str, ...]:
         """Stage boundaries in the unit that computes the factor, and at its output if it is part of another unit."""
-        if self.numerics.order not in DIVIDING or self.microarchitecture.form is Nvfp4Form.TABLE:
+        if self.numerics.order not in RECIPROCAL or self.microarchitecture.form is Nvfp4Form.TABLE:
             return ()
         divisor = ("rows", "denominator", "divisor_cut", "divisor_rounded", "divisor")
         return *divisor, *(f"digits{count}" for count in range(2, RECIPROCAL_DIGITS + 1, 2)), "compared", "reciprocal"

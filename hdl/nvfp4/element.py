@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...spec import E2M1, Order
 from ..cast.number import NumberCast
 from ..config.cast import cast_config
-from ..config.nvfp4_encode import Nvfp4Config
+from ..config.nvfp4_encode import BY_DIVISOR, Nvfp4Config
 from ..emission.modules import instantiated
 from ..primitives.binary32.arithmetic import SIGNIFICAND, Number, normalised, packed, product, rounded
 from .factor import EXPONENT
@@ -17,8 +17,11 @@ from .factor import EXPONENT
 SUBNORMAL_PLACES = 4
 """Subnormal numbers with so many leading zeros become zero under every factor."""
 
-FLAGS = ("is_zero", "is_infinite", "is_nan", "nan_sign")
-"""Flags of a factor that is not a normal number."""
+FLAGS = {
+    **dict.fromkeys((Order.AO, Order.AO_SINGLE), ("is_zero", "is_infinite", "is_nan", "nan_sign")),
+    **dict.fromkeys(BY_DIVISOR, ("by_zero", "is_nan")),
+}
+"""Flags of a factor or a divisor that is not a normal number, by order. The others have none."""
 
 LARGEST = E2M1.max_code
 NAN_CODES = {"block": 0b0100, "zero": 0b1011}
@@ -26,11 +29,13 @@ NAN_CODES = {"block": 0b0100, "zero": 0b1011}
 times Inf.
 """
 
+NAN_OF_BLOCK = {Order.MODELOPT: LARGEST, Order.COMPRESSED_TENSORS: 0}
+"""The code of all elements under a NaN scale, in orders that divide numbers."""
+
 
 def flags_of(config: Nvfp4Config) -> dict[str, type]:
     """The `FLAGS` of the order of a configuration, as ports of a lane."""
-    is_quotient = config.numerics.order in (Order.AO, Order.AO_SINGLE)
-    return {name: In(1) for name in FLAGS if is_quotient}
+    return dict.fromkeys(FLAGS.get(config.numerics.order, ()), In(1))
 
 
 def with_specials(lane: wiring.Component, config: Nvfp4Config, magnitude: Value) -> Value:
@@ -38,7 +43,11 @@ def with_specials(lane: wiring.Component, config: Nvfp4Config, magnitude: Value)
     source = config.numerics.source
     fraction, field, sign = lane.x[: source.man_bits], lane.x[source.man_bits : -1], lane.x[-1]
     code = Cat(magnitude, sign)
-    if config.numerics.order not in (Order.AO, Order.AO_SINGLE):
+    if config.numerics.order in BY_DIVISOR:
+        is_zero = lane.x[:-1] <= lane.underflow
+        code = Mux(is_zero & ~lane.by_zero, 0, Cat(magnitude, sign & ~is_zero))  # zero by zero is a positive NaN
+        return Mux(lane.is_nan, NAN_OF_BLOCK[config.numerics.order], code)
+    if not flags_of(config):
         return Mux(field.all() & fraction.any(), LARGEST, code)
     code = Mux(lane.is_infinite & ~lane.x[:-1].any(), NAN_CODES["zero"], code)
     return Mux(lane.is_nan, Cat(NAN_CODES["block"] | lane.nan_sign << 3)[: E2M1.bits], code)

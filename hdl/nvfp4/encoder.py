@@ -20,10 +20,21 @@ from ..primitives.pipeline import Pipeline
 from ..primitives.register import Stage, enable_port
 from .candidate import Candidate
 from .lanes import connect_constants, encoded
-from .scale import SCALE_UNITS
+from .ratio_scale import RatioScale, UnlimitedScale
+from .scale import DefaultedScale, Nvfp4Scale
 
-IGNORES_NAN = {Order.TE: True, Order.PAPER: True, Order.AO: False, Order.AO_SINGLE: False}
-"""Is NaN left out of the largest magnitude? Otherwise it is above all numbers."""
+IGNORES_NAN = (Order.TE, Order.PAPER)
+"""Orders that leave NaN out of the largest magnitude. In others it is above all numbers."""
+
+SCALE_UNITS: dict[Order, type[Nvfp4Scale] | type[RatioScale]] = {
+    Order.TE: Nvfp4Scale,
+    Order.PAPER: Nvfp4Scale,
+    Order.AO: RatioScale,
+    Order.AO_SINGLE: RatioScale,
+    Order.MODELOPT: UnlimitedScale,
+    Order.COMPRESSED_TENSORS: DefaultedScale,
+}
+"""The unit for the scale, by order."""
 
 
 class Nvfp4Maximum(wiring.Component):
@@ -49,7 +60,7 @@ class Nvfp4Maximum(wiring.Component):
         for lane in range(self.rules.block_size):
             magnitude = self.x.word_select(lane, source.bits)[:-1]
             leaf = Signal(source.bits - 1, name=f"level0_{lane}")
-            is_left_out = magnitude > source.max_code + 1 if IGNORES_NAN[self.rules.order] else 0
+            is_left_out = magnitude > source.max_code + 1 if self.rules.order in IGNORES_NAN else 0
             m.d.comb += leaf.eq(Mux(is_left_out, 0, magnitude))
             leaves.append(leaf)
         level = list(Stage(m, self).crossed("level0", **{leaf.name: leaf for leaf in leaves}).values.values())

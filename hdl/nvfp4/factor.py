@@ -161,4 +161,4 @@ FACTOR_UNITS: dict[Order, type[ReciprocalFactor] | type[QuotientFactor]] = {
     Order.AO: QuotientFactor,
     Order.AO_SINGLE: QuotientFactor,
 }
-"""The unit for the factor, by order. Other orders have no hardware."""
+"""The unit for the factor, by order. Other orders divide numbers (`divisor`)."""

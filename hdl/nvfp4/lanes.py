@@ -15,6 +15,7 @@ from ..emission.modules import instantiated
 from ..encode.operand import lane_name
 from ..primitives.pipeline import Pipeline
 from ..primitives.register import Stage
+from .divisor import DIVISORS, DivisorUnit
 from .element import ProductElement
 from .factor import FACTOR_UNITS
 from .random_element import RandomElement
@@ -23,7 +24,10 @@ from .thresholds import TableUnit, ThresholdElement
 
 FORMS: dict[Nvfp4Form, tuple[Mapping[Order, type[wiring.Component]], type[wiring.Component]]] = {
     Nvfp4Form.PRODUCT: (FACTOR_UNITS, ProductElement),
-    Nvfp4Form.THRESHOLDS: (dict.fromkeys(FACTOR_UNITS, ThresholdUnit), ThresholdElement),
+    Nvfp4Form.THRESHOLDS: (
+        {**dict.fromkeys(FACTOR_UNITS, ThresholdUnit), **dict.fromkeys(DIVISORS, DivisorUnit)},
+        ThresholdElement,
+    ),
     Nvfp4Form.TABLE: (dict.fromkeys(FACTOR_UNITS, TableUnit), ThresholdElement),
 }
 """By form: the units that prepare the scale for the lanes, by order, and a lane."""

@@ -1,4 +1,4 @@
-"""The scale byte of an NVFP4 block, by the binary32 operations of an order (`spec.Order`)."""
+"""The scale byte of an NVFP4 block in the orders that multiply with a constant of the tensor (`spec.Order`)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ from ..primitives.binary32.arithmetic import (
 from ..primitives.register import Stage, enable_port
 
 LARGEST = E4M3.max_code
-SMALLEST_NORMAL = 1 << E4M3.man_bits
 assert E4M3.nan_code is not None
 NAN = E4M3.nan_code
-STEPS = E4M3.man_bits + 1
-"""Digits of a quotient after the leading one that the rounding to a scale uses."""
+DEFAULT = E4M3.bias - 3 << E4M3.man_bits
+"""2**-3."""
 
 
 def sixth(m: Module, magnitude: Value, source: FloatFormat) -> Value:
@@ -84,7 +83,7 @@ class Nvfp4Scale(wiring.Component):
         now = Stage(m, self, control=("amax", "k"))
         is_inf = now.amax[source.man_bits :].all()
         magnitude, format = now.amax, source
-        if self.rules.order is Order.PAPER:
+        if self.rules.order is not Order.TE:
             now = now.crossed("sixth", control=("k",), b=sixth(m, now.amax, source), is_inf=is_inf)
             magnitude, format, is_inf = now.b, FP32, now.is_inf
         registered = self.config.microarchitecture.registered_after
@@ -111,92 +110,25 @@ class Nvfp4Scale(wiring.Component):
             rounding = NumberCast(cast_config(E4M3, registered_after=cast))
             rounding.kind = "scale_rounding"
             m.submodules[f"{name}_rounding"] = instantiated(rounding, platform)
-            m.d.comb += [rounding.x.eq(pattern), getattr(self, name).eq(rounding.y)]
+            m.d.comb += [rounding.x.eq(pattern), getattr(self, name).eq(self.replaced(rounding.y))]
             if cast:
                 m.d.comb += rounding.enable.eq(self.enable)
         return m
 
+    def replaced(self, scale: Value) -> Value:
+        """The scale of the order, from the product that is rounded to a scale."""
+        return scale
 
-class RatioScale(wiring.Component):
-    """The scale of a block in the orders ``ao`` and ``ao_single``: a sixth of the largest magnitude, divided by the
-    constant k of the tensor, and limited to the normal scales.
 
-    The quotient is rounded twice. The first rounding, to binary32, matters to the second only if it reaches the last
-    digit that the second uses, from above or from below. A comparison of remainder and divisor decides that.
-
-    Ports
-    -----
-    amax : in, the largest magnitude of the block; NaN is above Inf
-    k : in, the constant of the tensor
-    scale : out, the scale byte
+class DefaultedScale(Nvfp4Scale):
+    """The scale of a block in the order ``compressed_tensors``: as in ``paper``, but a scale of zero becomes 2**-3. The
+    constant k may be 0, and the largest magnitude may be NaN, which is above Inf.
     """
 
-    def __init__(self, config: Nvfp4Config) -> None:
-        self.rules = config.numerics
-        super().__init__({"amax": In(self.rules.source.bits - 1), "k": In(FP32.bits), "scale": Out(E4M3.bits)})
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
+    def replaced(self, scale: Value) -> Value:
         source = self.rules.source
-        k = self.k[:-1]
-        pattern = sixth(m, self.amax, source)
-        code, is_below = self.quotient(m, pattern, k)
-        b_fraction, b_special = self.amax[: source.man_bits].any(), self.amax[source.man_bits :].all()
-        k_fraction, k_special = k[: FP32.man_bits].any(), k[FP32.man_bits :].all()
-        no_b, no_k = ~pattern.any() & ~b_special, ~k.any()
-        with m.If((b_special & b_fraction) | (k_special & k_fraction)):
-            m.d.comb += self.scale.eq(NAN)
-        with m.Elif((b_special & k_special) | (no_b & no_k)):  # invalid operations return a NaN with a sign
-            m.d.comb += self.scale.eq(E4M3.sign_mask | NAN)
-        with m.Elif(b_special | no_k):
-            m.d.comb += self.scale.eq(LARGEST)
-        with m.Elif(k_special | no_b | is_below):
-            m.d.comb += self.scale.eq(SMALLEST_NORMAL)
-        with m.Else():
-            m.d.comb += self.scale.eq(Mux(code > LARGEST, LARGEST, code))
-        return m
-
-    def quotient(self, m: Module, pattern: Value, k: Value) -> tuple[Value, Value]:
-        """The code of the quotient, without an upper limit, and whether it is below the smallest normal scale."""
-        a, b = normalised(m, "dividend", pattern, FP32), normalised(m, "divisor", k, FP32)
-        divisor = b.significand
-        is_less = Signal()
-        m.d.comb += is_less.eq(a.significand < divisor)
-        remainder = Signal(SIGNIFICAND + 1, name="remainder_0")
-        m.d.comb += remainder.eq(Mux(is_less, a.significand << 1, a.significand) - divisor)  # the leading digit is one
-        digits = []
-        for number in range(1, STEPS + 1):
-            twice, digit = Signal(SIGNIFICAND + 1, name=f"twice_{number}"), Signal(name=f"digit_{number}")
-            left = Signal(SIGNIFICAND + 1, name=f"remainder_{number}")
-            m.d.comb += [
-                twice.eq(remainder << 1),
-                digit.eq(twice >= divisor),
-                left.eq(Mux(digit, twice - divisor, twice)),
-            ]
-            digits.append(digit)
-            remainder = left
-        *fraction, guard = digits
-        far = SIGNIFICAND - 1 - STEPS + 1  # half a last place of binary32 is 2**-far of the last digit
-        at_digit = Signal()
-        at_next = Signal()
-        m.d.comb += [at_digit.eq((remainder << far) <= divisor), at_next.eq(((divisor - remainder) << far) <= divisor)]
-        last = fraction[-1]
-        up = Mux(guard, ~at_digit | last, at_next & last)
-        exponent = Signal(Value.cast(a.exponent - b.exponent - 1).shape(), name="quotient_exponent")
-        m.d.comb += exponent.eq(a.exponent - b.exponent - is_less)
-        field = exponent + E4M3.bias
-        beyond = (LARGEST >> E4M3.man_bits) + 1
-        code = Signal(E4M3.bits, name="code")
-        m.d.comb += code.eq(
-            Cat(*reversed(fraction), Mux(field > beyond, beyond, field)[: E4M3.exp_bits + 1]).as_unsigned() + up
-        )
-        return code, field < 1
-
-
-SCALE_UNITS: dict[Order, type[Nvfp4Scale] | type[RatioScale]] = {
-    Order.TE: Nvfp4Scale,
-    Order.PAPER: Nvfp4Scale,
-    Order.AO: RatioScale,
-    Order.AO_SINGLE: RatioScale,
-}
-"""The unit for the scale, by order. Other orders have no hardware."""
+        is_special = self.amax[source.man_bits :].all()
+        is_nan = is_special & self.amax[: source.man_bits].any()
+        no_k = ~self.k[:-1].any()
+        scale = Mux(scale.any() & ~no_k, scale, DEFAULT)
+        return Mux(is_special & (is_nan | no_k), Cat(Const(NAN, E4M3.bits - 1), ~is_nan), scale)

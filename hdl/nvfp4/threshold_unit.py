@@ -8,19 +8,14 @@ short division finds the least c, and X is the next whole number. The result is 
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.hdl import Cat, Const, Module, Signal, Value, signed
 
-from ...spec import E4M3, FP32
-from ..config.nvfp4_encode import Nvfp4Config
 from ..emission.modules import instantiated
 from ..primitives.binary32.arithmetic import SIGNIFICAND, reciprocal, reduced
-from ..primitives.register import Stage, enable_port
-from .element import flags_of
+from ..primitives.register import Stage
 from .factor import FACTOR_UNITS
-from .threshold_row import CELL_BITS, CELLS, MARKS, NEVER
-from .thresholds import row_shapes
+from .row_unit import RowUnit
+from .threshold_row import MARKS, NEVER
 
 HALF_PLACE = 1 << SIGNIFICAND + 1
 """Half a last place of a product, in units of the product."""
@@ -30,24 +25,8 @@ CORRECTION = ("multiples", "left", "least2", "least4")
 """Stage boundaries up to the one at which c is known."""
 
 
-class ThresholdUnit(wiring.Component):
-    """Compute the row of the lanes from the scale and the constant of the tensor.
-
-    Ports
-    -----
-    scale : in, the scale byte
-    d : in, the constant of the tensor
-    start, cells, thresholds : out, the row
-    is_zero, is_infinite, is_nan : out, flags of the factor, in the orders ``ao`` and ``ao_single``
-    """
-
-    def __init__(self, config: Nvfp4Config) -> None:
-        self.config = config
-        self.flags = [name for name in flags_of(config) if name != "nan_sign"]
-        outputs: dict[str, Member] = {name: Out(shape) for name, shape in row_shapes(config).items()}
-        flags = {name: Out(1) for name in self.flags}
-        enable = enable_port(config, config.factor_stages)
-        super().__init__({"scale": In(E4M3.bits), "d": In(FP32.bits), **enable, **outputs, **flags})
+class ThresholdUnit(RowUnit):
+    """The `RowUnit` of the orders that multiply numbers with a factor."""
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -97,36 +76,8 @@ class ThresholdUnit(wiring.Component):
             digits = {digit: now.values[digit] for digit in digits}
         left = now.values[f"{name}_left"]
         least = Signal(signed(STEPS + 2), name=f"{name}_least")  # c
-        whole = Signal(SIGNIFICAND + 1, name=f"{name}_whole")
-        threshold = Signal(SIGNIFICAND, name=f"{name}_threshold")
-        total = now.values[companion] + least + 3
-        m.d.comb += [
-            least.eq(Cat(Const(0, 1), *reversed(digits.values())) - ((1 << STEPS) - 2) - left[-1]),
-            whole.eq(total[2:]),
-            threshold.eq(Mux(whole[-1], (whole + 1)[1:], whole)),
-        ]
+        m.d.comb += least.eq(Cat(Const(0, 1), *reversed(digits.values())) - ((1 << STEPS) - 2) - left[-1])
+        placed = self.placed(m, name, now.values[companion] + least)
         fraction, is_upper = f"{name}_fraction", f"{name}_is_upper"
-        now = now.crossed("threshold", **{fraction: threshold[:-1], is_upper: whole[-1]})
+        now = now.crossed("threshold", **dict(zip((fraction, is_upper), placed)))
         return now.values[fraction], now.values[is_upper]
-
-    def row(self, m: Module, marks: list[tuple[Value, Value]], exponent: Value) -> None:
-        """Connect the row, from the marks and the exponent of their factor."""
-        source = self.config.numerics.source
-        dropped, low = FP32.man_bits - source.man_bits, source.man_bits - 3
-        upper = Signal(range(len(MARKS) + 1))
-        m.d.comb += upper.eq(sum((is_upper for _, is_upper in marks), Const(0, 1)))
-        places = []
-        for number, (fraction, _) in enumerate(marks):
-            place = Signal(CELLS, name=f"place{number}")  # one-hot: its cell
-            shorter = Signal(low + 4, name=f"fraction{number}")  # rounded up to a fraction of a shorter source
-            m.d.comb += [
-                place.eq(Const(1, CELLS) << fraction[-3:]),
-                shorter.eq(fraction[dropped:] + fraction[:dropped].any()),
-                self.thresholds.word_select(number, low).eq(shorter[:low]),
-            ]
-            places.append((place, shorter[low:] == fraction[-3:]))
-        for number in range(CELLS):
-            passed = sum((place[:number].any() for place, _ in places if number), Const(0, 1)) - upper
-            has = Cat(*(place[number] & is_there for place, is_there in places)).any()
-            m.d.comb += self.cells.word_select(number, CELL_BITS).eq(Cat((passed + 4 * upper.any())[:3], has))
-        m.d.comb += self.start.eq(FP32.bias - 3 - exponent + upper.any())

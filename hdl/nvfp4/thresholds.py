@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ...spec import E2M1, E4M3, Role
-from ..config.nvfp4_encode import Nvfp4Config
+from ..config.nvfp4_encode import BY_DIVISOR, Nvfp4Config
 from ..primitives.binary32.arithmetic import with_field
 from ..primitives.register import Stage, enable_port
 from .element import SUBNORMAL_PLACES, flags_of, with_specials
@@ -24,8 +24,9 @@ BELOW, ABOVE = 1, 4
 
 def row_shapes(config: Nvfp4Config) -> dict[str, Shape | int]:
     """Signals of a row to the lanes: the fields of `threshold_row.Row`."""
-    low = config.numerics.source.man_bits - 3
-    return {"start": signed(START_BITS), "cells": CELLS * CELL_BITS, "thresholds": len(MARKS) * low}
+    source = config.numerics.source
+    row = {"start": signed(START_BITS), "cells": CELLS * CELL_BITS, "thresholds": len(MARKS) * (source.man_bits - 3)}
+    return row | ({"underflow": source.bits - 1} if config.numerics.order in BY_DIVISOR else {})
 
 
 def chosen(words: Value, number: Value) -> Value:
@@ -76,7 +77,8 @@ class ThresholdElement(wiring.Component):
     -----
     x : in, the number
     start, cells, thresholds : in, the row of the scale
-    is_zero, is_infinite, is_nan, nan_sign : in, flags of the factor, in the orders ``ao`` and ``ao_single``
+    underflow : in, the largest magnitude whose quotient is zero, in the orders that divide numbers
+    is_zero, is_infinite, is_nan, nan_sign, by_zero : in, the `FLAGS` of the order
     p : out, the code
     """
 
@@ -90,7 +92,9 @@ class ThresholdElement(wiring.Component):
         m = Module()
         source = self.config.numerics.source
         low = source.man_bits - 3
-        significand, field = with_field(m, "x", self.x[:-1], source, places=SUBNORMAL_PLACES)
+        by_divisor = self.config.numerics.order in BY_DIVISOR
+        places = None if by_divisor else SUBNORMAL_PLACES  # a divisor may be the smallest number
+        significand, field = with_field(m, "x", self.x[:-1], source, places=places)
         entry = Signal(CELL_BITS)  # the cell of the number
         threshold = Signal(low)
         is_passed = Signal()
@@ -101,7 +105,7 @@ class ThresholdElement(wiring.Component):
             entry.eq(chosen(self.cells, significand[low:-1])),
             threshold.eq(chosen(self.thresholds, entry[:2])),
         ]
-        now = Stage(m, self, control=("x", *flags_of(self.config))).crossed(
+        now = Stage(m, self, control=("x", "underflow", *flags_of(self.config))).crossed(
             "entry", entry=entry, threshold=threshold, binades=binades, significand=significand
         )
         m.d.comb += [
@@ -114,8 +118,9 @@ class ThresholdElement(wiring.Component):
         if self.config.numerics.scale_max < E4M3.max_value:  # otherwise Inf is read as 2**128, which passes all marks
             is_large = is_large | now.x[source.man_bits : -1].all()
         if flags_of(self.config):
-            is_large = is_large | now.is_infinite
-            is_small = is_small & ~now.is_infinite
+            has_no_mark = now.by_zero if by_divisor else now.is_infinite
+            is_large = is_large | has_no_mark
+            is_small = is_small & ~has_no_mark
         code = sum((passed >= first + 4 * BELOW for first in FIRST), Const(0, 1))
         m.d.comb += [
             magnitude.eq(Mux(is_small, 0, Mux(is_large, E2M1.max_code, code))),
