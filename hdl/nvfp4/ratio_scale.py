@@ -89,7 +89,7 @@ class RatioScale(wiring.Component):
         divisor = b.significand
         is_less = Signal()
         m.d.comb += is_less.eq(a.significand < divisor)
-        first = remainder = Signal(SIGNIFICAND + 1, name="remainder_0")
+        remainder = Signal(SIGNIFICAND + 1, name="remainder_0")
         m.d.comb += remainder.eq(Mux(is_less, a.significand << 1, a.significand) - divisor)  # the leading digit is one
         digits = []
         for number in range(1, STEPS + 1):
@@ -108,7 +108,7 @@ class RatioScale(wiring.Component):
         m.d.comb += [at_digit.eq((remainder << far) <= divisor), at_next.eq(((divisor - remainder) << far) <= divisor)]
         exponent = Signal(Value.cast(a.exponent - b.exponent - 1).shape(), name="quotient_exponent")
         m.d.comb += exponent.eq(a.exponent - b.exponent - is_less)
-        return Quotient(exponent, digits, at_digit, at_next, ~first.any())
+        return Quotient(exponent, digits, at_digit, at_next, ~Cat(*digits, remainder).any())
 
     def code(self, m: Module, quotient: Quotient) -> tuple[Value, int, Value]:
         """The code of the quotient, without an upper limit; the scale in place of zero; and whether the quotient has

@@ -228,7 +228,7 @@ class Nvfp4Specification:
         finite = f"(ite {infinite} {bits(0, self.magnitude_bits)} {b})"
         largest = self.number("b64", finite, self.magnitude_bits)
         of = "b64"
-        if self.rules.order is Order.PAPER:
+        if self.rules.order is not Order.TE:
             of, largest = "sixth64", largest + self.sixth("sixth64", "b64")
         constant = self.number("k64", f"((_ extract 30 0) {k})", 31)
         text = largest + constant + self.product("exact", of, "k64", self.scaled_size) + rounded("t", "exact")

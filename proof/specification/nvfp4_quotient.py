@@ -1,5 +1,5 @@
-"""The specification of a converter to NVFP4 in the orders ``ao`` and ``ao_single``, which divide where the others
-multiply.
+"""The specification of a converter to NVFP4 in the orders ``ao`` and ``ao_single``, which divide where ``te`` and
+``paper`` multiply.
 
 Notation as in `specification.nvfp4`; ``k`` and ``d`` may be 0, Inf and NaN. The quotient that becomes a scale is
 ``(digits + rest / V) / 16 * 2**E``: its first digits, and the rest of the division by V. The quotient that scales
@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from ...spec import E2M1, E4M3, FP32
 from .encode import DOUBLE_BIAS, TO_DOUBLE, bits, double, extended, rational
-from .nvfp4 import SIGNIFICAND, Nvfp4Specification
+from .nvfp4 import SIGNIFICAND, Nvfp4Specification, signed
 from .nvfp4_random import HALF_PLACE
 from .nvfp4_row import is_row_of_infinity, is_row_of_zero
 
@@ -39,13 +39,24 @@ NAN_OF_BLOCK, NAN_OF_ZERO = "#b100", "#b1011"
 code of zero times Inf."""
 
 
+def middle(code: str) -> tuple[str, str]:
+    """The middle between the scales of a code and of the next one: its exponent, and its first digits."""
+    exponent = f"(bvsub {extended(f'((_ extract 6 3) {code})', 4, POWER)} {bits(E4M3.bias, POWER)})"
+    digits = f"(concat #b1 ((_ extract 2 0) {code}) #b1)"
+    for subnormal in range(1 << E4M3.man_bits):
+        odd = 2 * subnormal + 1  # halves of the smallest scale
+        places, is_code = odd.bit_length() - 1, f"(= ((_ extract 6 0) {code}) {bits(subnormal, 7)})"
+        exponent = f"(ite {is_code} {signed(places + E4M3.emin - E4M3.man_bits - 1, POWER)} {exponent})"
+        digits = f"(ite {is_code} {bits(odd << DIGITS - 1 - places, DIGITS)} {digits})"
+    return exponent, digits
+
+
 def above(q: str, code: str) -> str:
     """Does a number of binary64, rounded to binary32 and then to a scale, become a scale above this code?"""
-    field, low = f"((_ extract 6 3) {code})", f"((_ extract 2 0) {code})"
-    middle = (
-        f"(concat #b0 (bvadd {extended(field, 4, 11)} {bits(DOUBLE_BIAS - E4M3.bias, 11)}) {low} #b1 {bits(0, 48)})"
-    )
-    beyond, reached = (f"({TO_DOUBLE} ({way} {middle} {HALF_PLACE}))" for way in ("bvadd", "bvsub"))
+    exponent, digits = middle(code)
+    field = f"((_ extract 10 0) (bvadd {exponent} {bits(DOUBLE_BIAS, POWER)}))"
+    middle_of_codes = f"(concat #b0 {field} ((_ extract {DIGITS - 2} 0) {digits}) {bits(0, 53 - DIGITS)})"
+    beyond, reached = (f"({TO_DOUBLE} ({way} {middle_of_codes} {HALF_PLACE}))" for way in ("bvadd", "bvsub"))
     is_even = f"(= ((_ extract 0 0) {code}) #b0)"  # a tie stays with it
     return f"(ite {is_even} (fp.gt {q} {beyond}) (fp.geq {q} {reached}))"
 
@@ -56,6 +67,13 @@ class QuotientSpecification(Nvfp4Specification):
     factor_flags = ("is_zero", "is_infinite", "is_nan")
     flags = (*factor_flags, "nan_sign")
 
+    operand = "sixth"
+    """The operand of the quotient that is computed first: the wire that has it."""
+    smallest = SMALLEST
+    """The scale of all quotients below it."""
+    of_zero = SMALLEST
+    """The scale of a quotient that is zero."""
+
     def is_largest(self, lanes: Collection[str], b: str) -> str:
         """Is ``b`` the largest of these magnitudes? NaN is above Inf."""
         none_larger = " ".join(f"(bvuge {b} {x})" for x in lanes)
@@ -64,8 +82,8 @@ class QuotientSpecification(Nvfp4Specification):
     # The scale.
 
     def scale(self, b: str, k: str, byte: str) -> tuple[str, str]:
-        text = self.number("b64", self.finite(b), self.magnitude_bits) + self.sixth("sixth64", "b64")
-        text += self.operands("sixth", k)
+        text, a, v = self.divided(b, k)
+        text += self.operands(a, v)
         width = SIGNIFICAND + DIGITS + 1
         dividend = f"(bvshl (ite (bvult A V) (bvshl A0 {bits(1, width)}) A0) {bits(DIGITS - 1, width)})"
         dividend = f"(let ((A0 {extended('A', SIGNIFICAND, width)})) {dividend})"
@@ -75,23 +93,32 @@ class QuotientSpecification(Nvfp4Specification):
             f"(declare-const digits (_ BitVec {DIGITS}))\n(declare-const rest (_ BitVec {SIGNIFICAND}))\n"
             f"(assert (and (bvult rest V) (= {dividend} {product})))\n"
         )
-        return text, self.is_scale(b, "sixth", k, byte)
+        return text, self.is_scale(b, a, k, byte)
+
+    def divided(self, b: str, k: str) -> tuple[str, str, str]:
+        """Definitions, and the patterns of dividend and divisor, which are magnitudes."""
+        text = self.number("b64", self.finite(b), self.magnitude_bits) + self.sixth("sixth64", "b64")
+        return text, "sixth", self.magnitude(k)
+
+    def operands_on(self, b: str, k: str, operand: str) -> tuple[str, str]:
+        """These patterns, from the word of the `operand`."""
+        return operand, self.magnitude(k)
 
     def finite(self, b: str) -> str:
         """A magnitude of the source, or zero where it is Inf or NaN."""
         return f"(ite (bvult {b} {bits(self.inf, self.magnitude_bits)}) {b} {bits(0, self.magnitude_bits)})"
 
-    def operands(self, a: str, k: str) -> str:
+    def operands(self, a: str, v: str) -> str:
         """The significands A and V of dividend and divisor, or 1 in place of a special number, and the exponent E of
         the quotient.
         """
         text = ""
-        for name, significand, pattern in (("a64", "A", a), ("k64", "V", self.magnitude(k))):
+        for name, significand, pattern in (("a64", "A", a), ("v64", "V", v)):
             text += self.number(name, f"(ite {self.is_number(pattern)} {pattern} {ONE})", MAGNITUDE)
             text += f"(define-fun {significand} () (_ BitVec {SIGNIFICAND}) {self.significand(name, SIGNIFICAND)})\n"
-        of_a, of_k = (extended(self.field(name), 11, POWER) for name in ("a64", "k64"))
+        of_a, of_v = (extended(self.field(name), 11, POWER) for name in ("a64", "v64"))
         is_less = f"(ite (bvult A V) {bits(1, POWER)} {bits(0, POWER)})"
-        return text + f"(define-fun E () (_ BitVec {POWER}) (bvsub (bvsub {of_a} {of_k}) {is_less}))\n"
+        return text + f"(define-fun E () (_ BitVec {POWER}) (bvsub (bvsub {of_a} {of_v}) {is_less}))\n"
 
     @staticmethod
     def magnitude(pattern: str) -> str:
@@ -103,7 +130,7 @@ class QuotientSpecification(Nvfp4Specification):
         return f"(and (distinct {magnitude} {ZERO}) (bvult {magnitude} {INFINITY}))"
 
     def is_scale(self, b: str, a: str, k: str, byte: str) -> str:
-        """The statement that a byte is the scale of a block, given a sixth ``a`` of its largest magnitude."""
+        """The statement that a byte is the scale of a block, given the dividend ``a``."""
         k, infinity = self.magnitude(k), bits(self.inf, self.magnitude_bits)
         nan, infinite, none = f"(bvugt {b} {infinity})", f"(= {b} {infinity})", f"(= {a} {ZERO})"
         nan_k, infinite_k, none_k = f"(bvugt {k} {INFINITY})", f"(= {k} {INFINITY})", f"(= {k} {ZERO})"
@@ -113,27 +140,35 @@ class QuotientSpecification(Nvfp4Specification):
             f"(or {nan} {nan_k})": f"(= {byte} (concat #b0 {NAN}))",
             is_invalid: f"(= {byte} (concat #b1 {NAN}))",
             f"(or {infinite} {none_k})": f"(= {byte} {LARGEST})",
-            f"(or {infinite_k} {none})": f"(= {byte} {SMALLEST})",
+            f"(or {infinite_k} {none} {self.is_zero_quotient()})": f"(= {byte} {self.of_zero})",
         }
         found = (
-            f"(and (bvule {SMALLEST} {byte}) (bvule {byte} {LARGEST}) "
-            f"(or (= {byte} {SMALLEST}) {self.is_above(before)}) (or (= {byte} {LARGEST}) (not {self.is_above(byte)})))"
+            f"(and (bvule {self.smallest} {byte}) (bvule {byte} {LARGEST}) "
+            f"(or (= {byte} {self.smallest}) {self.is_above(before)}) "
+            f"(or (= {byte} {LARGEST}) (not {self.is_above(byte)})))"
         )
         for case, claim in reversed(cases.items()):
             found = f"(ite {case} {claim} {found})"
         return found
+
+    def makes_inf_invalid(self, d: str) -> str:
+        """Is Inf times the factor, or Inf by the divisor, invalid?"""
+        return f"(= {self.magnitude(d)} {ZERO})"
+
+    def is_zero_quotient(self) -> str:
+        """Does the quotient of two numbers become zero? It never does where small quotients have the same scale."""
+        return "false"
 
     @staticmethod
     def is_above(code: str) -> str:
         """Is the quotient `above` a code? It is beyond the middle above that by more than half a last place of
         binary32, or below it by no more: that is V / 2**20 in the units of ``rest``, which is less than V.
         """
-        exponent = f"(bvsub {extended(f'((_ extract 6 3) {code})', 4, POWER)} {bits(E4M3.bias, POWER)})"
-        middle = f"(concat #b1 ((_ extract 2 0) {code}) #b1)"
+        exponent, middle_of_codes = middle(code)
         half = f"(bvlshr V {bits(SIGNIFICAND - DIGITS + 1, SIGNIFICAND)})"
-        beyond = f"(or (bvugt digits {middle}) (and (= digits {middle}) (bvugt rest {half})))"
+        beyond = f"(or (bvugt digits {middle_of_codes}) (and (= digits {middle_of_codes}) (bvugt rest {half})))"
         reached = (
-            f"(or (bvuge digits {middle}) (and (= (bvadd digits {bits(1, DIGITS)}) {middle}) "
+            f"(or (bvuge digits {middle_of_codes}) (and (= (bvadd digits {bits(1, DIGITS)}) {middle_of_codes}) "
             f"(bvule (bvsub V rest) {half})))"
         )
         is_even = f"(= ((_ extract 0 0) {code}) #b0)"

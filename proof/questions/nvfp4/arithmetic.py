@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from ....spec import E2M1, E4M3
-from ...specification.encode import DOUBLE, DOUBLE_BIAS, bits, extended, rational
+from ...specification.encode import DOUBLE, DOUBLE_BIAS, bits, double, extended, rational
 from ...specification.nvfp4 import (
     BOUNDARIES,
     HALF_PLACE,
@@ -19,7 +19,8 @@ from ...specification.nvfp4 import (
     times,
     total,
 )
-from ...specification.nvfp4_quotient import above
+from ...specification.nvfp4_divisor import UNDERFLOW
+from ...specification.nvfp4_quotient import QuotientSpecification, above
 from ...specification.nvfp4_random import definitions, is_place, places
 from ..question import Question, declared, lemma
 from .lemma import HALF
@@ -60,10 +61,10 @@ def quotient_range(name: str = "quotient", least: int = HALF + 1, most: int = 2 
     )
 
 
-def elements() -> Iterator[Question]:
-    """The code of a rounded product follows from the exact product, and that from a comparison of whole numbers."""
+def two_roundings() -> Question:
+    """The code of a rounded product or quotient follows from the exact one."""
     code = total([boundary.passes("q") for boundary in BOUNDARIES])
-    yield lemma(
+    return lemma(
         "two-roundings",
         "rounded to binary32 and then to E2M1, a number has the code of its place among seven limits",
         ("y", "c"),
@@ -74,6 +75,23 @@ def elements() -> Iterator[Question]:
         rounded("y", "q"),
         holds=f"(= (is_cast y (concat #b0 c)) (= c {code}))",
     )
+
+
+def underflow() -> Question:
+    """A quotient of binary32 is zero up to a limit."""
+    return lemma(
+        "underflow",
+        f"rounded to binary32, a number is zero up to 2**-{UNDERFLOW}",
+        ("y",),
+        f"(declare-const q {DOUBLE})\n",
+        "(assert (not (or (fp.isNaN q) (fp.isNegative q))))\n",
+        rounded("y", "q"),
+        holds=f"(= (= y {bits(0, 32)}) (fp.leq q {double(Fraction(1, 2**UNDERFLOW))}))",
+    )
+
+
+def limits() -> Question:
+    """The place of a product follows from a comparison of whole numbers."""
     width = 2 * SIGNIFICAND
     wide, field = width + 3, 12
     places = {
@@ -92,7 +110,7 @@ def elements() -> Iterator[Question]:
             for places_up in (0, 1)
         ]
         claims.append(f"(= {boundary.passes(number)} (or (bvsgt n {bits(1, field)}) {' '.join(reached)}))")
-    yield lemma(
+    return lemma(
         "limits",
         "a product of two significands passes a limit where a whole number does",
         ("product", "n"),
@@ -145,11 +163,16 @@ def random_rounding(random_bits: int) -> Question:
     )
 
 
-def quotients() -> Question:
+def quotients(s: QuotientSpecification) -> Question:
     """The scale follows from the place of the exact quotient among the middles between scales."""
-    lowest, largest, codes = bits(1 << E4M3.man_bits, 8), bits(E4M3.max_code, 8), declared({"c": 8})
-    least = f"((_ to_fp 8 24) RNE {rational(Fraction(2) ** E4M3.emin)})"
-    clamped = f"(ite (fp.lt ((_ to_fp 8 24) y) {least}) {least} ((_ to_fp 8 24) y))"
+    lowest, largest, codes = s.smallest, bits(E4M3.max_code, 8), declared({"c": 8})
+    least, of_zero = (
+        f"((_ to_fp 8 24) RNE {rational(E4M3.decode(int(code.split()[1][2:])).magnitude)})"
+        for code in (s.smallest, s.of_zero)
+    )
+    number = "((_ to_fp 8 24) y)"
+    clamped = f"(ite (fp.isZero {number}) {of_zero} (ite (fp.lt {number} {least}) {least} {number}))"
+    is_zero = f"(fp.leq q {double(Fraction(1, 2**UNDERFLOW))})"
     before = f"(bvsub c {bits(1, 8)})"
     return lemma(
         "two-roundings-of-scales",
@@ -162,6 +185,6 @@ def quotients() -> Question:
         f"(assert (and (bvule {lowest} c) (bvule c {largest})))\n",
         rounded("y", "q"),
         f"(assert (= ((_ to_fp 8 24) t) {clamped}))\n",
-        holds=f"(= (is_cast t c) (and (or (= c {lowest}) {above('q', before)}) "
-        f"(or (= c {largest}) (not {above('q', 'c')}))))",
+        holds=f"(= (is_cast t c) (ite {is_zero} (= c {s.of_zero}) (and (or (= c {lowest}) {above('q', before)}) "
+        f"(or (= c {largest}) (not {above('q', 'c')})))))",
     )

@@ -21,15 +21,17 @@ from ...netlist.nvfp4_structure import CodesWiring, Nvfp4Wiring, nvfp4_wiring
 from ...netlist.structure import StructureError
 from ...specification.encode import bits
 from ...specification.nvfp4 import Nvfp4Specification
+from ...specification.nvfp4_divisor import CompressedTensorsSpecification, ModeloptSpecification
 from ...specification.nvfp4_quotient import QuotientSpecification
 from ..provable import Provable
 from ..question import Question, constant, lemma
-from .arithmetic import elements, laws, random_rounding
+from .arithmetic import laws, limits, random_rounding, two_roundings, underflow
 from .candidate import CandidateWiring, FourOverSixWiring, choice, four_over_six_wiring, of_candidate
+from .divisor import of_divisor, product_divisor, quotient_divisor
 from .element import of_products, of_table, of_thresholds
 from .factor import companion, quotient, reciprocal
 from .lemma import PartWith
-from .scale import product_scale, quotient_scale
+from .scale import product_scale, quotient_scale, special_numbers
 from .threshold import thresholds
 
 ONE = FP32.bias << FP32.man_bits
@@ -120,13 +122,17 @@ class _Questions(ABC, Generic[Stated]):
                 asked.add(one.text)
         if isinstance(self.wires, FourOverSixWiring):
             yield choice(self.design, self.wires, self.s)
-        yield from [random_rounding(self.rules.random_bits)] if self.rules.random_bits else elements()
+        yield from self.roundings()
         yield from laws()
+
+    def roundings(self) -> Iterator[Question]:
+        """The laws of roundings to elements."""
+        yield from [random_rounding(self.rules.random_bits)] if self.rules.random_bits else [two_roundings(), limits()]
 
     def codes(self, wires: CodesWiring) -> Iterator[Question]:
         """Lemmas about the codes of a block under a scale."""
         unit = partial(self.part, wires.factor_unit)
-        lanes = list(dict.fromkeys(part.named("lane") for part in self.design.parts(*map(Cut, wires.lanes))))
+        lanes = self.lanes(wires)
         if self.form is not Nvfp4Form.TABLE:
             yield from self.factor(partial(self.part, wires.factor))
         if self.form is Nvfp4Form.THRESHOLDS:
@@ -140,6 +146,10 @@ class _Questions(ABC, Generic[Stated]):
             yield from of_table(unit(), lanes, self.s)
         if isinstance(wires, CandidateWiring):
             yield from of_candidate(self.design, wires, self.s)
+
+    def lanes(self, wires: CodesWiring) -> list[Part]:
+        """The module of the lanes, and others that copies of it have become."""
+        return list(dict.fromkeys(part.named("lane") for part in self.design.parts(*map(Cut, wires.lanes))))
 
     def maximum(self) -> Question:
         part, width, texts = self.part(self.wires.maximum), self.rules.source.bits, []
@@ -189,10 +199,47 @@ class _Quotients(_Questions[QuotientSpecification]):
         return companion(unit)
 
 
+class _Divisors(_Questions[Stated]):
+    """The questions of orders that divide numbers."""
+
+    def codes(self, wires: CodesWiring) -> Iterator[Question]:
+        yield from self.factor(partial(self.part, wires.factor))
+        yield from of_divisor(partial(self.part, wires.factor_unit), self.lanes(wires), self.s)
+
+    def roundings(self) -> Iterator[Question]:
+        yield from (two_roundings(), underflow())
+
+
+class _Modelopt(_Divisors[ModeloptSpecification]):
+    """The divisor is a product, and the scale a quotient."""
+
+    specification = ModeloptSpecification
+
+    def scale(self, unit: PartWith) -> Iterator[Question]:
+        return quotient_scale(unit, self.s)
+
+    def factor(self, unit: PartWith) -> Iterator[Question]:
+        return product_divisor(unit, self.s)
+
+
+class _CompressedTensors(_Divisors[CompressedTensorsSpecification]):
+    """The divisor is a quotient, and the scale a product."""
+
+    specification = CompressedTensorsSpecification
+
+    def scale(self, unit: PartWith) -> Iterator[Question]:
+        yield from product_scale(unit, self.s)
+        yield special_numbers(self.s)
+
+    def factor(self, unit: PartWith) -> Iterator[Question]:
+        return quotient_divisor(unit, self.s)
+
+
 ORDERS: dict[Order, type[_Questions[Any]]] = {
     Order.TE: _Products,
     Order.PAPER: _Products,
     Order.AO: _Quotients,
     Order.AO_SINGLE: _Quotients,
+    Order.MODELOPT: _Modelopt,
+    Order.COMPRESSED_TENSORS: _CompressedTensors,
 }
-"""By order; an order without an entry has no hardware."""

@@ -9,7 +9,8 @@ from ....spec import E4M3, FP32, FourOverSix
 from ...netlist.design import Part
 from ...specification.encode import bits, extended
 from ...specification.nvfp4 import SIGNIFICAND, Nvfp4Specification, cast_to, signed, times, widened
-from ...specification.nvfp4_quotient import DIGITS, INFINITY, POWER, ZERO, QuotientSpecification
+from ...specification.nvfp4_divisor import ModeloptSpecification
+from ...specification.nvfp4_quotient import DIGITS, INFINITY, MAGNITUDE, POWER, QuotientSpecification
 from ..question import Question, can_happen, constant, declared, lemma, vector
 from .arithmetic import product_range, quotients
 from .lemma import PartWith, is_normalised, multiplied, multiplying, steps
@@ -50,16 +51,31 @@ def product_scale(part_with: PartWith, s: Nvfp4Specification) -> Iterator[Questi
 
 
 def quotient_scale(part_with: PartWith, s: QuotientSpecification) -> Iterator[Question]:
-    """Lemmas about a scale that is a quotient. The first is about the sixth. The next are about each step of the
-    division, whose remainders telescope to the first digits of the quotient. The last is about the scale, with any
-    number in place of these digits.
+    """Lemmas about a scale that is a quotient. The first is about the operand that is computed before. The next are
+    about each step of the division, whose remainders telescope to the first digits of the quotient. The last is about
+    the scale, with any number in place of these digits.
     """
-    yield from _sixth(part_with("sixth"), s)
+    part = part_with(s.operand)
+    yield from _sixfold(part, s) if isinstance(s, ModeloptSpecification) else _sixth(part, s)
     yield _first(part_with, s)
     yield from _steps(part_with)
     yield from _scale(part_with, s)
-    yield quotients()
-    yield _specials(s)
+    yield quotients(s)
+    yield special_numbers(s)
+
+
+def _sixfold(part: Part, s: ModeloptSpecification) -> Iterator[Question]:
+    about = [
+        part.text,
+        part.state("s"),
+        constant("k", FP32.bits, part.wire("k", "s")),
+        s.sixfold("k"),
+        f"(assert (and {s.is_constant_of_elements('k')} (bvult {s.magnitude('k')} {INFINITY})))\n",
+    ]
+    wire = f"((_ extract {MAGNITUDE - 1} 0) {part.wire('sixfold', 's')})"
+    says = "six times every constant of a tensor is right"
+    yield lemma("sixfold", says, ("k",), *about, holds=f"(= six (concat #b0 {wire}))", is_inner=True)
+    yield can_happen("sixfold", ("k",), *about, "(assert (distinct k #x00000000))\n")
 
 
 def _sixth(part: Part, s: QuotientSpecification) -> Iterator[Question]:
@@ -77,35 +93,37 @@ def _sixth(part: Part, s: QuotientSpecification) -> Iterator[Question]:
 
 
 def _first(part_with: PartWith, s: QuotientSpecification) -> Question:
-    part = part_with("remainder_0", "divisor_significand", "quotient_exponent", freed=("sixth",))
+    part = part_with("remainder_0", "divisor_significand", "quotient_exponent", freed=(s.operand,))
+    a, v = _operands(part, s)
     dividend = "(ite (bvult A V) (concat #b0 A #b0) (concat #b00 A))"
     remainder, divisor = _remainder(part, 0), extended("V", SIGNIFICAND, WIDTH)
     exponent = widened(part.wire("quotient_exponent", "s"), EXPONENT, POWER)
     return lemma(
         "quotient-first",
         "the dividend is taken so that the first digit is one, which leaves less than the divisor",
-        ("a", "k"),
+        ("a", "v"),
         part.text,
         part.state("s"),
-        constant("a", FP32.bits - 1, part.wire("sixth", "s")),
-        constant("k", FP32.bits, part.wire("k", "s")),
-        s.operands("a", "k"),
-        f"(assert {_is_divided(s)})\n",
+        constant("a", MAGNITUDE, a),
+        constant("v", MAGNITUDE, v),
+        s.operands("a", "v"),
+        f"(assert (and {s.is_number('a')} {s.is_number('v')}))\n",
         holds=f"(and (= {remainder} (bvsub {dividend} {divisor})) (bvult {remainder} {divisor}) (= E {exponent}) "
         f"(= V {part.wire('divisor_significand', 's')}) {_is_exponent('E')})",
         is_inner=True,
     )
 
 
+def _operands(part: Part, s: QuotientSpecification) -> tuple[str, str]:
+    """The patterns of dividend and divisor."""
+    operand = f"((_ extract {MAGNITUDE - 1} 0) {part.wire(s.operand, 's')})"
+    return s.operands_on(part.wire("amax", "s"), part.wire("k", "s"), operand)
+
+
 def _remainder(part: Part, number: int) -> str:
     """The remainder after this number of steps. The design does not use its first bit, except in the last one."""
     wire = part.wire(f"remainder_{number}", "s")
     return f"(concat #b0 {wire})" if number == STEPS else f"(concat #b00 ((_ extract {SIGNIFICAND - 1} 0) {wire}))"
-
-
-def _is_divided(s: QuotientSpecification) -> str:
-    """Are a and k numbers, so that there is a division?"""
-    return f"(and {s.is_number('a')} {s.is_number(s.magnitude('k'))})"
 
 
 def _is_exponent(e: str) -> str:
@@ -131,14 +149,15 @@ def _steps(part_with: PartWith) -> Iterator[Question]:
 def _scale(part_with: PartWith, s: QuotientSpecification) -> Iterator[Question]:
     names = ("b", "a", "k", "scale", "V", "digits", "rest", "E")
     digits, last = [f"digit_{number}" for number in range(1, STEPS + 1)], f"remainder_{STEPS}"
-    part = part_with(freed=("sixth", "divisor_significand", "quotient_exponent", last, *digits))
+    part = part_with(freed=(s.operand, "divisor_significand", "quotient_exponent", last, *digits))
+    a, _ = _operands(part, s)
     found = " ".join(vector(part.wire(digit, "s"), 1) for digit in digits)
     rest = part.wire(last, "s")
     about = [
         part.text,
         part.state("s"),
         constant("b", s.magnitude_bits, part.wire("amax", "s")),
-        constant("a", FP32.bits - 1, part.wire("sixth", "s")),
+        constant("a", MAGNITUDE, a),
         constant("k", FP32.bits, part.wire("k", "s")),
         constant("scale", E4M3.bits, part.wire("scale", "s")),
         constant("V", SIGNIFICAND, part.wire("divisor_significand", "s")),
@@ -146,25 +165,27 @@ def _scale(part_with: PartWith, s: QuotientSpecification) -> Iterator[Question]:
         constant("rest", SIGNIFICAND, f"((_ extract {SIGNIFICAND - 1} 0) {rest})"),
         constant("E", POWER, widened(part.wire("quotient_exponent", "s"), EXPONENT, POWER)),
         f"(assert (=> (= b {s.finite('b')}) (bvult a {INFINITY})))\n"
-        f"(assert (=> {_is_divided(s)} (and {is_normalised('V')} "
+        f"(assert (=> (and {s.is_number('a')} {s.is_number(s.magnitude('k'))}) (and {is_normalised('V')} "
         f"{_is_exponent('E')} (bvult {rest} {extended('V', SIGNIFICAND, SIGNIFICAND + 1)}))))\n",
     ]
     yield lemma("scale", SAYS, names, *about, holds=s.is_scale("b", "a", "k", "scale"), is_inner=True)
     yield can_happen("scale", names, *about, "(assert (= scale #x71))\n")
 
 
-def _specials(s: QuotientSpecification) -> Question:
-    """The lemma about which numbers of a block can meet which factor."""
+def special_numbers(s: QuotientSpecification) -> Question:
+    """The lemma about which numbers of a block can meet which factor or divisor."""
     names = {"b": s.magnitude_bits, "x": s.magnitude_bits, "k": FP32.bits, "d": FP32.bits, "scale": E4M3.bits}
     definitions, is_scale = s.scale("b", "k", "scale")
-    infinity, d = bits(s.inf, s.magnitude_bits), s.magnitude("d")
-    no_d, nan_d = f"(= {d} {ZERO})", f"(bvugt {d} {INFINITY})"
+    infinity, nan_d = bits(s.inf, s.magnitude_bits), f"(bvugt {s.magnitude('d')} {INFINITY})"
+    meets = f"(and (= x {infinity}) {s.makes_inf_invalid('d')})"
     return lemma(
         "special-numbers",
-        "NaN has a scale of NaN, and so has Inf where d is zero",
+        "NaN has a scale of NaN, and so has Inf where its product or quotient would be invalid",
         tuple(names),
+        cast_to(E4M3),
+        times(s.scaled_size, is_free=True),
         declared(names),
         definitions,
         f"(assert (and (bvule x b) {s.are_constants('k', 'd')} {is_scale}))\n",
-        holds=f"(=> (or (bvugt x {infinity}) {nan_d} (and (= x {infinity}) {no_d})) {s.is_nan_scale('scale')})",
+        holds=f"(=> (or (bvugt x {infinity}) {nan_d} {meets}) {s.is_nan_scale('scale')})",
     )
