@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from functools import partial
 
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Value
@@ -21,6 +22,7 @@ KEEP = '(* keep_hierarchy = "yes" *)\n'
 """An attribute for Yosys and Vivado. Other tools may dissolve the module, which costs LUTs and changes no bits."""
 
 YOSYS_SCRIPT = "proc; opt_expr; wreduce; opt_expr; opt_clean"
+COPY = re.compile(r"^  assign (_\d+_)\[(\d+)\] = \1\[(\d+)\];\n", re.M)
 ENABLES = "opt_dff w:valid_*_q w:o_valid %u %ci:+$dff[Q]; opt_dff -nosdff; opt_clean"
 """Passes that use the enable of registers and the reset of valid bits, instead of multiplexers before them."""
 
@@ -141,7 +143,19 @@ def _print(text: str, script: str) -> dict[str, str]:
     verilog = run_yosys(f"read_rtlil <<rtlil\n{text}\nrtlil\n{script}; write_verilog -noattr\n")
     if escaped := re.findall(r"\\\S+", verilog):
         raise RuntimeError(f"the Verilog has escaped names: {', '.join(escaped[:3])}")
-    return {m[1]: m[0] for m in re.finditer(r"^module (\w+)\(.*?^endmodule\n", verilog, re.M | re.S)}
+    found = re.finditer(r"^module (\w+)\(.*?^endmodule\n", verilog, re.M | re.S)
+    return {m[1]: COPY.sub(partial(_copy_if_used, m[0]), m[0]) for m in found}
+
+
+def _copy_if_used(verilog: str, copy: re.Match[str]) -> str:
+    """The assignment of a bit to another one of a wire, or nothing if no other line has the bits.
+
+    ``wreduce`` leaves copies of a sign bit behind whose driver it removed. Tools report them as wires without a driver.
+    """
+    wire, *bits = copy.groups()
+    others = re.findall(rf"\b{wire}(?:\[(\d+)(?::(\d+))?\])?", verilog.replace(copy[0], "").replace(f"] {wire};", "];"))
+    used = (not high or int(high) >= int(bit) >= int(low or high) for high, low in others for bit in bits)
+    return copy[0] if any(used) else ""
 
 
 def _with_port_order(verilog: str, name: str, ports: list[str]) -> str:

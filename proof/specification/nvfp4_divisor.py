@@ -33,6 +33,9 @@ MOST = int(FP32.max_value / 6 / Fraction(2) ** (TOP - SIGNIFICAND + 1)) + 1
 """Its significand: a divisor is at most max / 6, except for roundings, as the scale is at most 448, and the constant
 at most max / 2688, or at least 2688 / max."""
 LARGEST_K = FP32.max_value / (E4M3.max_value * E2M1.max_value)
+"""The largest constant in the order ``modelopt``."""
+SMALLEST_K = E4M3.max_value * E2M1.max_value / Fraction(2) ** (FP32.emax + 1)
+"""The smallest one in the order ``compressed_tensors``, unless it is zero."""
 PLACES = SIGNIFICAND + 2
 """Digits of a quotient that is a divisor."""
 
@@ -211,8 +214,8 @@ class CompressedTensorsSpecification(DivisorSpecification):
         return self.is_constant_of_elements(k)
 
     def is_constant_of_elements(self, d: str) -> str:
-        """Is this a constant: zero, or a number from 2688 / max on?"""
-        number, least = f"((_ to_fp 8 24) {d})", f"((_ to_fp 8 24) RNE {rational(1 / LARGEST_K)})"
+        """Is this a constant: zero, or a number from the smallest on?"""
+        number, least = f"((_ to_fp 8 24) {d})", f"((_ to_fp 8 24) RNE {rational(SMALLEST_K)})"
         return (
             f"(or (= {d} {bits(0, FP32.bits)}) (and (fp.leq {least} {number}) (bvult {self.magnitude(d)} {INFINITY})))"
         )

@@ -62,6 +62,21 @@ def quotient_divisor(part_with: PartWith, s: CompressedTensorsSpecification) -> 
     """The divisor is s / d. Each step of the division doubles the remainder and subtracts d where that is not larger,
     so the steps telescope: S * 2**45 = Q * D + r. Then the divisor is shown for every Q and r.
     """
+    part, significands = part_with("s_significand", "d_significand"), (("s", E4M3.man_bits + 1), ("d", SIGNIFICAND))
+    known = [
+        f"(= {part.wire(f'{name}_significand', 's')} {s.significand(f'{name}64', size)})" for name, size in significands
+    ]
+    yield lemma(
+        "divisor-operands",
+        "every scale and every constant has its significand",
+        tuple(INPUTS),
+        part.text,
+        *_wires(part),
+        s.operands_of_divisor("scale", "d"),
+        _assumed(s),
+        holds=f"(=> {s.is_number(s.magnitude('d'))} (and {' '.join(known)}))",
+        is_inner=True,
+    )
     lefts, digits = ([f"quotient_{what}{place}" for place in reversed(range(PLACES))] for what in ("left", "digit"))
     v = extended("v", SIGNIFICAND, WIDTH)
     for turn, about in enumerate(("even", "odd")):

@@ -11,7 +11,7 @@ import pytest
 from mxcast.hdl import nvfp4_config, verilog
 from mxcast.models.exact.binary32 import Special, fp32, value_of
 from mxcast.models.exact.encode import decode, nearest_code
-from mxcast.models.exact.nvfp4_encode import ORDERS, block_scale, tensor_constants
+from mxcast.models.exact.nvfp4_encode import ORDERS, block_scale, element_code, tensor_constants
 from mxcast.proof import prove
 from mxcast.proof.netlist.design import Cut, Design
 from mxcast.proof.netlist.handshake import check_handshake, moving
@@ -25,6 +25,7 @@ from mxcast.proof.solve.argument import Status
 from mxcast.proof.solve.solver import solve
 from mxcast.proof.specification.encode import bits
 from mxcast.proof.specification.nvfp4 import BOUNDARIES, LARGEST_D, SMALLEST_D, cast_to, times
+from mxcast.proof.specification.nvfp4_divisor import LARGEST_K, SMALLEST_K
 from mxcast.proof.specification.nvfp4_quotient import SMALLEST_D as SMALLEST_QUOTIENT_D
 from mxcast.proof.verilog.text import plain
 from mxcast.sim.operations import of
@@ -59,21 +60,61 @@ PLANTED = {
         "a threshold is one place up": ("threshold-corrections", r"(assign mark7_least = .*);", r"\1 + $signed(4'h4);"),
         "zero times Inf is zero": ("element", r"4'hb :", "4'h0 :"),
     },
+    "modelopt": {
+        "six times the constant is cut off": ("sixfold", r"(assign threefold = \S+) \+ threefold_up;", r"\1;"),
+        "equal significands count as less": ("quotient-first", r"(assign is_less = dividend_significand) <", r"\1 <="),
+        "a digit without equality": ("quotient-odd", r"(assign digit_3 = .*) >=", r"\1 >"),
+        "half a place without equality": ("scale", r"(assign at_next = .*) <=", r"\1 <"),
+        "the divisor is cut off": ("factor", r"(assign v_pattern = \S+) \+ \S+;", r"\1;"),
+        "all numbers of a cell pass its mark": ("element", r"(assign is_passed = entry\[3\]) & \S+;", r"\1;"),
+    },
+    "compressed_tensors": {
+        "a number is left out": ("maximum", r"(assign level1_0 = ).*\? (.*) : .*;", r"\1\2;"),
+        "a scale of zero stays": ("scale", r"8'h20", "8'h00"),
+        "subnormal scales are zero": ("divisor-operands", r"(assign s_significand = .* :) s_moved;", r"\1 4'h0;"),
+        "a digit without equality": ("divisor-even", r"(assign quotient_digit3 = .*) >=", r"\1 >"),
+        "the rest of the division is lost": ("factor", r"= \| quotient_left0;", "= | quotient_left0[23:1];"),
+        "the divisor Inf is ignored": ("element", r"(assign underflow = by_inf \? 31'h)7f7fffff", r"\g<1>0"),
+    },
 }
 """By order and bug, the lemma that refutes it, and the change of the emitted text."""
 
 IN_EVERY_FORM = ("maximum", "scale", "sixth", "quotient-first", "quotient-odd", "element")
 
-OTHERS_IN_AO = {
-    "half a place above without equality": ("scale", r"(assign at_digit = .*) <=", r"\1 <"),
-    "the smallest scale is forgotten": ("scale", r"_\d+_ \? 8'h08 : (_\d+_;)", r"\1"),
-    "invalid NaN without a sign": ("scale", r"8'hff", "8'h7f"),
-    "a scale of NaN under k = 0": ("scale", r"8'h7e( : _\d+_;)", r"8'h7f\1"),
-    "no limit above": ("scale", r"8'h7e( : code;)", r"8'h7d\1"),
-    "NaN of the block without its sign": ("element", r"\{ nan_sign, 3'h4 \}", "4'h4"),
-    "Inf is no factor": ("element", r"(assign is_infinite =) .*", r"\1 1'h0;"),
+OTHERS = {
+    "ao": {
+        "half a place above without equality": ("scale", r"(assign at_digit = .*) <=", r"\1 <"),
+        "the smallest scale is forgotten": ("scale", r"_\d+_ \? 8'h08 : (_\d+_;)", r"\1"),
+        "invalid NaN without a sign": ("scale", r"8'hff", "8'h7f"),
+        "a scale of NaN under k = 0": ("scale", r"8'h7e( : _\d+_;)", r"8'h7f\1"),
+        "no limit above": ("scale", r"8'h7e( : code;)", r"8'h7d\1"),
+        "NaN of the block without its sign": ("element", r"\{ nan_sign, 3'h4 \}", "4'h4"),
+        "Inf is no factor": ("element", r"(assign is_infinite =) .*", r"\1 1'h0;"),
+    },
+    "modelopt": {
+        "zero has the smallest scale": ("scale", r"8'h38", "8'h01"),
+        "a quotient is never zero": ("scale", r"(quotient_exponent == 11'h76)a", r"\1b"),
+        "subnormal scales have all digits": ("scale", r"(assign places =) .*;", r"\1 2'h0;"),
+        "Inf is no divisor": ("factor", r"(assign by_inf =) .*", r"\1 1'h0;"),
+        "zero by zero has a sign": ("element", r"(= x\[15\]) & _\d+_;", r"\1;"),
+        "NaN of the block is zero": ("element", r"(assign p = is_nan \?) 4'h7", r"\1 4'h0"),
+        "no quotient is zero": ("element", r"(assign underflow_pattern = by_inf .*) _\d+_;", r"\1 31'h0;"),
+    },
+    "compressed_tensors": {
+        "the sixth is cut off": ("scale", r"(assign sixth = \S+) \+ _\d+_;", r"\1;"),
+        "zero times Inf has no sign": ("scale", r"(assign scale = \S+ \? \{) \S+ 7'h7f", r"\1 1'h0, 7'h7f"),
+        "subnormal divisors are larger": ("factor", r"(assign v_below =) .*;", r"\1 5'h00;"),
+        "NaN of the block is the largest": ("element", r"(assign p = is_nan \?) 4'h0", r"\1 4'h7"),
+    },
 }
-"""More bugs in the order ao, each in a part that already has one."""
+"""More bugs, each in a part that already has one."""
+
+ORDERS_BY_DIVISOR = ("modelopt", "compressed_tensors")
+
+
+def fields_of(order, form="thresholds"):
+    """Fields of a configuration whose questions are small."""
+    return {"form": form, **({} if order == "compressed_tensors" else {"source": "bf16"})}
 
 
 def failing(config, text, folder):
@@ -86,7 +127,7 @@ def failing(config, text, folder):
     ]
 
 
-@pytest.mark.parametrize("order", ["te", "paper", "ao"])
+@pytest.mark.parametrize("order", ["te", "paper", "ao", *ORDERS_BY_DIVISOR])
 def test_the_specification_of_scales_is_the_exact_definition(order):
     """It allows only the scale of the definition."""
     rules, rng = nvfp4_encoding("nvfp4", f"nvfp4_{order}"), np.random.default_rng(3)
@@ -113,13 +154,58 @@ def assert_scale(s, rules, b, k, definitions, is_scale):
     assert solve(f"{text}(assert (distinct scale {bits(right, 8)}))\n", ("scale",)).result == "unsat"
 
 
-@pytest.mark.parametrize("k", [0, 1, 0x7F800000, 0x7FC00000])
-def test_the_specification_of_quotients_without_a_divisor(k):
-    rules = nvfp4_encoding("nvfp4", "nvfp4_ao")
+@pytest.mark.parametrize("k", [0, 1, 0x78F3CF3C, 0x7F800000, 0x7FC00000])
+@pytest.mark.parametrize("order", ["ao", *ORDERS_BY_DIVISOR])
+def test_the_specification_of_scales_under_extreme_constants(order, k):
+    """ModelOpt's quotient is zero for the smallest numbers in tensors of the largest."""
+    rules = nvfp4_encoding("nvfp4", f"nvfp4_{order}")
     s = ProvableNvfp4().specification(rules)
     definitions, is_scale = s.scale("b", "k", "scale")
-    for b in (0, 3, 0x3F800000, 0x7F800000, 0x7FC00001):
-        assert_scale(s, rules, b, k, definitions, is_scale)
+    if order == "compressed_tensors" and k not in (0, 0x78F3CF3C):
+        return  # its constant is 0 or a normal number
+    for b in (0, 3, 0x006DB6DB, 0x3F800000, 0x7F800000, 0x7FC00001):
+        assert_scale(s, rules, b, k, f"{cast_to(E4M3)}{definitions}", is_scale)
+
+
+@pytest.mark.parametrize("order", ORDERS_BY_DIVISOR)
+def test_the_specification_of_elements_is_the_exact_definition(order):
+    """At limits of every code and next to them, and where the quotient is zero."""
+    rules, rng = nvfp4_encoding("nvfp4", f"nvfp4_{order}"), np.random.default_rng(4)
+    s, scale = ProvableNvfp4().specification(rules), 0x38
+    cases = []
+    for exponent in (-149, -127, 0, 30, 125):
+        v = Fraction(int(rng.integers(1 << 23, 5 << 21)), 1 << 23) * Fraction(2) ** exponent
+        v = fp32(v)
+        near = [float32(v * boundary.value) for boundary in BOUNDARIES] + [float32(v / 2**150)]
+        cases += [(max(x + step, 0), v) for x in near for step in (-1, 0, 1) if x + step < 0x7F800000]
+    if order == "modelopt":  # the other one never divides by zero
+        cases += [(x, Fraction(0)) for x in (0, 1)]
+    cases += [(0, Fraction(1)), (0x7F800000, Fraction(1))]
+    for x, v in cases:
+        pattern = x | int(rng.integers(0, 2)) << 31
+        number = decode(pattern, FP32)
+        y = ORDERS[rules.order].scaled(value_of(number), v)
+        right = element_code(number, y, scale, rules, Fraction(0))
+        words = f"(define-fun x () (_ BitVec 32) {bits(pattern, 32)})\n{divisor_words(v)}"
+        text = (
+            f"(set-logic ALL)\n(set-option :produce-models true)\n(declare-const p (_ BitVec 4))\n{words}"
+            f"{s.number('x64', '((_ extract 30 0) x)', 31)}"
+            f"(assert {s.specials('x', 'p', s.is_passed())})\n"
+        )
+        assert solve(text, ("p",)).values == {"p": right}
+        assert solve(f"{text}(assert (distinct p {bits(right, 4)}))\n", ("p",)).result == "unsat"
+
+
+def divisor_words(v):
+    """Definitions of a divisor that is finite."""
+    exponent = v.numerator.bit_length() - v.denominator.bit_length() if v else 0
+    exponent -= v < Fraction(2) ** exponent and v > 0
+    words = {"R": (int(v / Fraction(2) ** (exponent - 23)), 24), "n": (exponent % 512, 9)}
+    flags = {"by_zero": v == 0, "by_inf": False, "is_nan": False}
+    return "".join(
+        [f"(define-fun {name} () (_ BitVec {width}) {bits(value, width)})\n" for name, (value, width) in words.items()]
+        + [f"(define-fun {name} () Bool {str(bool(is_set)).lower()})\n" for name, is_set in flags.items()]
+    )
 
 
 def test_limits_are_those_of_two_roundings():
@@ -152,7 +238,19 @@ def test_constants_of_quotients_are_what_lemmas_assume():
         assert (d is Special.NAN) == (k is Special.NAN)
 
 
-@pytest.mark.parametrize("order", ["te", "paper", "ao"])
+@pytest.mark.parametrize("order", ORDERS_BY_DIVISOR)
+def test_constants_of_divisors_are_what_lemmas_assume(order):
+    for a in [*EXTREME, *([Special.NAN] if order == "modelopt" else [])]:
+        constants = tensor_constants(a, nvfp4_encoding("nvfp4", f"nvfp4_{order}"))
+        assert constants.k == constants.d
+        k = constants.k
+        if order == "modelopt":
+            assert k in (Special.INF, Special.NAN) or 0 <= k <= fp32(LARGEST_K)
+        else:
+            assert k == 0 or SMALLEST_K <= k <= FP32.max_value
+
+
+@pytest.mark.parametrize("order", ["te", "paper", "ao", *ORDERS_BY_DIVISOR])
 def test_simulated_constants_are_within_what_lemmas_assume(order):
     """Every simulated block is in the domain of the proof."""
     rules = nvfp4_encoding("nvfp4", f"nvfp4_{order}")
@@ -169,10 +267,16 @@ def test_simulated_constants_are_within_what_lemmas_assume(order):
     assert solve(text, ("any",)).result == "unsat"
 
 
-@pytest.mark.parametrize("form", ["table", pytest.param("thresholds", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("order", PLANTED)
+@pytest.mark.parametrize(
+    "order, form",
+    [
+        *((order, "table") for order in PLANTED if order not in ORDERS_BY_DIVISOR),
+        *((order, "thresholds") for order in ORDERS_BY_DIVISOR),
+        *(pytest.param(order, "thresholds", marks=pytest.mark.slow) for order in ("te", "ao")),
+    ],
+)
 def test_planted_bugs_are_refuted_by_the_lemmas_about_their_parts(order, form, tmp_path):
-    config = nvfp4_config("nvfp4", f"nvfp4_{order}", source="bf16", form=form)
+    config = nvfp4_config("nvfp4", f"nvfp4_{order}", **fields_of(order, form))
     text, found = verilog(config, "dut"), []
     for lemma, pattern, planted in PLANTED[order].values():
         text, count = re.subn(pattern, planted, text)
@@ -181,11 +285,18 @@ def test_planted_bugs_are_refuted_by_the_lemmas_about_their_parts(order, form, t
     assert failing(config, text, tmp_path) == found
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("bug", OTHERS_IN_AO)
-def test_more_planted_bugs_are_refuted(bug, tmp_path):
-    lemma, pattern, planted = OTHERS_IN_AO[bug]
-    config = nvfp4_config("nvfp4", "nvfp4_ao", source="bf16", form="table")
+@pytest.mark.parametrize(
+    "order, bug",
+    [
+        pytest.param(order, bug, marks=[] if order in ORDERS_BY_DIVISOR else pytest.mark.slow)
+        for order, bugs in OTHERS.items()
+        for bug in bugs
+    ],
+)
+def test_more_planted_bugs_are_refuted(order, bug, tmp_path):
+    lemma, pattern, planted = OTHERS[order][bug]
+    form = "thresholds" if order in ORDERS_BY_DIVISOR else "table"
+    config = nvfp4_config("nvfp4", f"nvfp4_{order}", **fields_of(order, form))
     text, count = re.subn(pattern, planted, verilog(config, "dut"))
     assert count == 1 and failing(config, text, tmp_path) == [lemma]
 
@@ -210,6 +321,9 @@ def test_the_other_order_is_refuted_with_a_block(tmp_path):
     "order, fields",
     [
         ("te", {"source": "bf16", "form": "table"}),
+        ("modelopt", {"source": "bf16"}),
+        ("compressed_tensors", {}),
+        pytest.param("modelopt", {"source": "fp32", "block_size": 32}, marks=pytest.mark.slow),
         *(
             pytest.param(order, {"source": source, "form": form}, marks=pytest.mark.slow)
             for order in ("te", "paper", "ao")
@@ -281,10 +395,15 @@ def test_random_bits_are_proved(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "order, registers",
-    [("te", "level1,scale_exponent,digits8,left,entry"), ("ao", "input,level0,amax,scale,least4,factor,entry,output")],
+    [
+        ("te", "level1,scale_exponent,digits8,left,entry"),
+        ("ao", "input,level0,amax,scale,least4,factor,entry,output"),
+        ("modelopt", "input,level0,amax,scale,factor,entry,output"),
+        ("compressed_tensors", "level1,scale,factor,entry"),
+    ],
 )
 def test_registers_are_proved(order, registers, tmp_path):
-    config = nvfp4_config("nvfp4", f"nvfp4_{order}", source="bf16", registered_after=registers)
+    config = nvfp4_config("nvfp4", f"nvfp4_{order}", **fields_of(order), registered_after=registers)
     proof = prove(config, out=tmp_path)
     assert proof.passed and proof.method == "composed" and proof.handshake, proof.remark
 

@@ -11,11 +11,10 @@ import pytest
 import mxcast
 from mxcast.hdl import Nvfp4Form, config_of, nvfp4_config, verilog
 from mxcast.hdl.config.command import command_line
-from mxcast.hdl.config.nvfp4_encode import NVFP4_ORDERS
-from mxcast.hdl.nvfp4.encoder import IGNORES_NAN
+from mxcast.hdl.config.nvfp4_encode import BY_DIVISOR
+from mxcast.hdl.nvfp4.encoder import SCALE_UNITS
 from mxcast.hdl.nvfp4.factor import FACTOR_UNITS
 from mxcast.hdl.nvfp4.lanes import FORMS
-from mxcast.hdl.nvfp4.scale import SCALE_UNITS
 from mxcast.hdl.nvfp4.threshold_row import FACTORS, MARKS, marks_of
 from mxcast.models.exact.binary32 import rounded, value_of
 from mxcast.models.exact.encode import decode
@@ -25,7 +24,7 @@ from mxcast.sim import verify
 from mxcast.sim.nvfp4.nearest import nearest
 from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.sim.transactions import Transactions
-from mxcast.spec import E4M3, FP32, Role, nvfp4_encoding
+from mxcast.spec import E4M3, FP32, Order, Role, nvfp4_encoding
 
 from ...models.fast.test_nvfp4_encode import WORKED
 
@@ -46,6 +45,8 @@ def made(order: str, **fields):
         pytest.param("ao", "bf16", "table", marks=pytest.mark.slow),
         pytest.param("ao", "fp32", "product", marks=pytest.mark.slow),
         ("ao_single", "bf16", "thresholds"),
+        ("modelopt", "bf16", "thresholds"),
+        ("compressed_tensors", "fp32", "thresholds"),
         *(
             pytest.param(order, source, form, marks=pytest.mark.slow)
             for order, source, form in [
@@ -54,6 +55,7 @@ def made(order: str, **fields):
                 ("te", "fp32", "table"),
                 ("paper", "bf16", "product"),
                 ("ao_single", "fp32", "product"),
+                ("modelopt", "fp32", "thresholds"),
             ]
         ),
     ],
@@ -74,12 +76,15 @@ def test_the_golden_model(order, source, form, record_property):
         ("te", None),
         pytest.param("paper", None, marks=pytest.mark.slow),
         pytest.param("ao", None, marks=pytest.mark.slow),
+        pytest.param("modelopt", None, marks=pytest.mark.slow),
+        pytest.param("compressed_tensors", None, marks=pytest.mark.slow),
     ],
 )
 def test_registers(order, registers):
     """At one stage boundary, and at all of them."""
-    places = nvfp4_config("nvfp4", f"nvfp4_{order}", source="bf16").stages
-    config, design = made(order, source="bf16", registered_after=registers or places)
+    source = "fp32" if order == "compressed_tensors" else "bf16"
+    places = nvfp4_config("nvfp4", f"nvfp4_{order}", source=source).stages
+    config, design = made(order, source=source, registered_after=registers or places)
     result = verify(config, design=design, stimuli="corner")
     assert result.passed, result.report
 
@@ -254,10 +259,17 @@ def test_the_last_place_of_the_largest_number_is_seen(order, source):
     assert np.mean(seen) > 0.9
 
 
-def test_every_order_and_form_is_made():
-    orders = set(NVFP4_ORDERS)
-    assert set(SCALE_UNITS) == set(FACTOR_UNITS) == set(FACTORS) == set(IGNORES_NAN) == orders
-    assert {form: set(units) for form, (units, _) in FORMS.items()} == dict.fromkeys(Nvfp4Form, orders)
+def test_every_order_and_form_is_made_or_refused():
+    assert set(SCALE_UNITS) == set(Order) and set(FACTORS) == set(FACTOR_UNITS) == set(Order) - {*BY_DIVISOR}
+    for form, (units, _) in FORMS.items():
+        for order in Order:
+            if order in units:
+                assert nvfp4_config("nvfp4", order=order, form=form).microarchitecture.form is form
+            else:
+                with pytest.raises(
+                    ValueError, match=f"the order {order} divides numbers, which the form {form} does not"
+                ):
+                    nvfp4_config("nvfp4", order=order, form=form)
 
 
 def test_configurations_survive_json_and_the_command_line():
@@ -275,7 +287,10 @@ def test_configurations_survive_json_and_the_command_line():
 @pytest.mark.parametrize(
     "fields, sentence",
     [
-        ({"order": "modelopt"}, "hardware computes the orders te, paper, ao, ao_single, not modelopt"),
+        (
+            {"order": "modelopt", "form": "product"},
+            "the order modelopt divides numbers, which the form product does not: leave out form",
+        ),
         ({"source": "fp16"}, "hardware for nvfp4 takes fp32 and bf16 numbers, not fp16"),
         ({"form": "table", "registered_after": "scale"}, "the form table has no registers"),
         (
