@@ -377,7 +377,16 @@ SWEEPS: dict[str, Sweep] = {
             operation=Nvfp4Encode.name,
             usual={"source": ("bf16",), "target": ("xcu-nodsp",)},
             grids=(
-                {"profile": ("nvfp4_te", "nvfp4_paper", "nvfp4_ao", "nvfp4_ao_single", "nvfp4_te_4over6")},
+                {
+                    "profile": (
+                        "nvfp4_te",
+                        "nvfp4_paper",
+                        "nvfp4_ao",
+                        "nvfp4_ao_single",
+                        "nvfp4_modelopt",
+                        "nvfp4_te_4over6",
+                    )
+                },
                 {"profile": ("nvfp4_te",), "form": ("product",), "rounding": ("rne", "sr")},
             ),
         ),

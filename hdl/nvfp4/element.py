@@ -21,7 +21,7 @@ FLAGS = {
     **dict.fromkeys((Order.AO, Order.AO_SINGLE), ("is_zero", "is_infinite", "is_nan", "nan_sign")),
     **dict.fromkeys(BY_DIVISOR, ("by_zero", "is_nan")),
 }
-"""Flags of a factor or a divisor that is not a normal number, by order. The others have none."""
+"""Flags of a factor or a divisor that is not a normal number, for the orders that have such factors."""
 
 LARGEST = E2M1.max_code
 NAN_CODES = {"block": 0b0100, "zero": 0b1011}

@@ -111,8 +111,8 @@ class RatioScale(wiring.Component):
         return Quotient(exponent, digits, at_digit, at_next, ~Cat(*digits, remainder).any())
 
     def code(self, m: Module, quotient: Quotient) -> tuple[Value, int, Value]:
-        """The code of the quotient, without an upper limit; the scale in place of zero; and whether the quotient has
-        this scale too, as it is below the smallest normal scale.
+        """The code of the quotient, without an upper limit. Then the scale of a zero quotient, and whether another
+        quotient is so small that it has this scale too.
         """
         *fraction, guard = quotient.digits
         up = Mux(guard, ~quotient.at_digit | fraction[-1], quotient.at_next & fraction[-1])

@@ -95,7 +95,7 @@ class DivisorSpecification(QuotientSpecification):
         return f"(or by_zero by_inf is_nan {claim})"
 
     def is_met(self) -> str:
-        """Can a divisor have these flags, R and n? That of zero has an exponent below that of one."""
+        """Can a divisor have these flags, R and n? The exponent of a divisor that is zero is below 1."""
         return f"(or by_inf is_nan (ite by_zero {self.is_below_one('n')} {self.is_within('R', 'n')}))"
 
     def can_enter(self, x: str) -> str:

@@ -64,8 +64,8 @@ def above(q: str, code: str) -> str:
 class QuotientSpecification(Nvfp4Specification):
     """The statements for a `Nvfp4Encode` in the orders that divide."""
 
-    factor_flags = ("is_zero", "is_infinite", "is_nan")
-    flags = (*factor_flags, "nan_sign")
+    factor_flags: tuple[str, ...] = ("is_zero", "is_infinite", "is_nan")
+    flags: tuple[str, ...] = (*factor_flags, "nan_sign")
 
     operand = "sixth"
     """The operand of the quotient that is computed first: the wire that has it."""

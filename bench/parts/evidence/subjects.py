@@ -110,7 +110,14 @@ EVIDENCE = (
     Group(
         operation="encode",
         formats=("nvfp4",),
-        profiles=("nvfp4_te", "nvfp4_paper", "nvfp4_ao", "nvfp4_ao_single"),
+        profiles=(
+            "nvfp4_te",
+            "nvfp4_paper",
+            "nvfp4_ao",
+            "nvfp4_ao_single",
+            "nvfp4_modelopt",
+            "nvfp4_compressed_tensors",
+        ),
         checks=("proved",),
     ),
     Group(operation="decode", formats=BLOCKS, profiles=("ocp",), destination="fp32", checks=ALL),

@@ -27,7 +27,7 @@ INPUTS = {"scale": E4M3.bits, "d": FP32.bits}
 WIRES = {"R": ("significand", SIGNIFICAND), "n": ("exponent", EXPONENT)} | {
     flag: (flag, 0) for flag in ("by_zero", "by_inf", "is_nan")
 }
-"""What a divisor consists of."""
+"""A divisor: names in the lemmas, wires and bits."""
 SMALLEST = E4M3.max_value * E2M1.max_value
 """A power of two times the smallest constant of a tensor that is not zero."""
 WIDTH = SIGNIFICAND + 2
@@ -111,7 +111,7 @@ def quotient_divisor(part_with: PartWith, s: CompressedTensorsSpecification) -> 
 
 
 def is_in_limits(quotient: str, s: str, d: str) -> str:
-    """Has a quotient enough digits, and is it at most that of the largest scale by the smallest constant?"""
+    """Has a quotient enough digits, and does it not exceed the largest scale by the smallest constant?"""
     least, of_scale, of_constant = bits(1 << PLACES - 2, PLACES), first(E4M3.max_value), first(SMALLEST)
     most = bits((of_scale << PLACES - 1) // of_constant, PLACES)
     is_limited = f"(and (bvule {s} {bits(of_scale, SIGNIFICAND)}) (bvule {bits(of_constant, SIGNIFICAND)} {d}))"

@@ -21,7 +21,7 @@ from ...netlist.nvfp4_structure import CodesWiring, Nvfp4Wiring, nvfp4_wiring
 from ...netlist.structure import StructureError
 from ...specification.encode import bits
 from ...specification.nvfp4 import Nvfp4Specification
-from ...specification.nvfp4_divisor import CompressedTensorsSpecification, ModeloptSpecification
+from ...specification.nvfp4_divisor import CompressedTensorsSpecification, DivisorSpecification, ModeloptSpecification
 from ...specification.nvfp4_quotient import QuotientSpecification
 from ..provable import Provable
 from ..question import Question, constant, lemma
@@ -79,6 +79,7 @@ class ProvableNvfp4(Provable[Nvfp4Encode, Nvfp4Specification]):
 
 
 Stated = TypeVar("Stated", bound=Nvfp4Specification)
+Dividing = TypeVar("Dividing", bound=DivisorSpecification)
 
 
 class _Questions(ABC, Generic[Stated]):
@@ -199,7 +200,7 @@ class _Quotients(_Questions[QuotientSpecification]):
         return companion(unit)
 
 
-class _Divisors(_Questions[Stated]):
+class _Divisors(_Questions[Dividing]):
     """The questions of orders that divide numbers."""
 
     def codes(self, wires: CodesWiring) -> Iterator[Question]:

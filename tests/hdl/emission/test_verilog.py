@@ -10,7 +10,8 @@ from importlib.metadata import version
 
 import pytest
 
-from mxcast.hdl import BEST, converter_config, verilog
+from mxcast.hdl import BEST, converter_config, nvfp4_config, verilog
+from mxcast.hdl.emission.modules import COPY, _copy_if_used
 
 from ..lint import COCOTB, lint
 
@@ -264,3 +265,17 @@ def test_ports_of_the_top(emitted):
         (name, "output" if name in ("scale", "p") else "input", width) for name, width in widths.items()
     )
     assert not re.search(r"\b(clk|clock|rst|reset)\b", emitted.code)
+
+
+def test_no_wire_is_a_copy_of_its_own_bit_without_a_driver():
+    """A reader refuses such a wire; Yosys leaves some of them, depending on the numbers of cells."""
+    fields = {"registered_after": "level1,scale,factor,entry"}
+    assert not COPY.findall(verilog(nvfp4_config("nvfp4", "nvfp4_compressed_tensors", **fields), "dut"))
+
+
+def test_a_copy_of_a_bit_that_is_used_stays():
+    text = "module dut(a, y);\n  wire [3:0] _01_;\n  assign _01_[2:0] = a;\n  assign _01_[3] = _01_[2];\n"
+    copy = COPY.search(text)
+    assert _copy_if_used(text, copy) == copy[0]  # its source has a driver
+    assert _copy_if_used(text.replace("[2:0]", "[1:0]"), copy) == ""
+    assert _copy_if_used(text.replace("[2:0]", "[1:0]") + "  assign y = _01_;\n", copy) == copy[0]

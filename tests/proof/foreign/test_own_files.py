@@ -16,7 +16,7 @@ from mxcast.spec import CASTS, DECODERS, INSTRUCTIONS, LAYOUTS, PROFILES, SCALAR
 
 from ...configurations import ELEMENTS
 
-ORDERS = ("nvfp4_te", "nvfp4_paper", "nvfp4_ao", "nvfp4_ao_single")
+ORDERS = ("nvfp4_te", "nvfp4_paper", "nvfp4_ao", "nvfp4_ao_single", "nvfp4_modelopt", "nvfp4_compressed_tensors")
 SMALL = {"block_size": 4}
 
 
