@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
-from ...sim.run.verilator.driver import Driver
+from ...hdl import HardwareConfig
+from ...sim.run.verilator.beats import BeatDriver
+from ...sim.run.verilator.driver import Driver, build
 from ...sim.run.verilator.stream import streamed
 from ...sim.run.verilator.verilated import driver_of
-from ...spec import BlockOperation
+from ...sim.stored import behind_ports
+from ...spec import BlockOperation, Port, Role
 from ..netlist.design import Design
 from ..solve.counterexample import settling, verilator_reads
 from ..verilog.elaboration import Elaboration, elaborated
 from ..verilog.text import free_name
-from .mapping import Bit, Connections, PortMap, connections
+from .mapping import COUNTED, Bit, Connections, PortMap, connections
 
 
 @dataclass
 class Adapter:
-    """The module ``top`` of ``text`` behind the ports of an operation. Works in ``folder``.
+    """The module ``top`` of ``text`` behind the ports of an operation, or behind the pins of a configuration with
+    lanes. Works in ``folder``.
 
     Raises ValueError if slang cannot read the text, the text has no such module, or the map does not fit its ports.
     """
@@ -29,11 +33,14 @@ class Adapter:
     text: str
     top: str
     asked: PortMap
-    numerics: BlockOperation
+    config: HardwareConfig
     folder: Path
     parameters: dict[str, str]
+    seed: int = 0
 
     def __post_init__(self) -> None:
+        if self.config.has_beats:
+            self.asked = self._with_clock()
         self.folder.mkdir(parents=True, exist_ok=True)
         _ = self.connections  # report a wrong map first
 
@@ -48,7 +55,28 @@ class Adapter:
             raise ValueError(
                 f"{self.top} has the {other[0].direction} {other[0].name}: converters have inputs and outputs"
             )
-        return connections(self.asked, ports, self.top, self.numerics)
+        return connections(self.asked, ports, self.top, self.numerics, self.ours)
+
+    @property
+    def numerics(self) -> BlockOperation:
+        return self.config.numerics
+
+    @property
+    def ours(self) -> tuple[Port, ...]:
+        """Our ports, without clock and reset."""
+        pins = self.config.pins if self.config.has_beats else self.numerics.ports
+        return tuple(pin for pin in pins if pin.role not in (Role.CLOCK, Role.RESET))
+
+    def _with_clock(self) -> PortMap:
+        """The map with the clock and the reset of a design with lanes, which may have our names."""
+        asked, ports, axis = self.asked, self.elaboration.ports, self.config.has_axis
+        if asked.latency or asked.interval > 1:
+            raise ValueError("a design with lanes has a handshake: leave out latency and interval")
+        usual = {"clk": "aclk", "rst": "aresetn@low"} if axis else {"clk": "clk", "rst": "rst"}
+        chosen = {key: getattr(asked, key) or name for key, name in usual.items()}
+        if missing := [key for key, name in chosen.items() if name.partition("@")[0] not in ports]:
+            raise ValueError(f"a design with lanes needs a clock and a reset: map {missing[0]}=PORT")
+        return replace(asked, clk=chosen["clk"], rst=chosen["rst"])
 
     @cached_property
     def wrapper_name(self) -> str:
@@ -58,19 +86,17 @@ class Adapter:
     def wrapper(self, reset: bool) -> str:
         """The wrapper as SystemVerilog; without ``reset`` the reset of the design is tied to its inactive level."""
         ports, unpacked = self.elaboration.ports, self.elaboration.unpacked
-        ours = self.numerics.ports
+        ours = self.ours
         inputs = [f"input wire [{port.width - 1}:0] {port.name}" for port in ours if port.direction == "input"]
-        inputs += ["input wire clk"] * (self.asked.clk is not None) + ["input wire rst"] * (
-            reset and self.asked.rst is not None
-        )
+        clock = [("clk", self.asked.clk is not None), ("rst", reset and self.asked.rst is not None)]
+        inputs += [f"input wire {self._called(name)}" for name, is_there in clock if is_there]
         outputs = [f"output wire [{port.width - 1}:0] {port.name}" for port in ours if port.direction == "output"]
         tied = {} if reset else {"rst": "1'b0", "~rst": "1'b1", "~clk": "clk"}  # a proof needs one edge, either one
         wholes = {port: f"u{number}" for number, port in enumerate(unpacked)}
-        lines, pins, signals = (
-            [f"  {declaration.format(wholes[port])};" for port, declaration in unpacked.items()],
-            [],
-            {},
-        )
+        lines = [f"  {declaration.format(wholes[port])};" for port, declaration in unpacked.items()]
+        pins, signals = [], {}
+        if self.config.has_axis:
+            lines += ["  wire clk = aclk;", "  wire rst = ~aresetn;"]
         for number, port in enumerate(ports.values()):
             whole, bracket, index = port.name.partition("[")
             element = f"{wholes[whole]}{bracket}{index}" if whole in wholes and port.name != whole else None
@@ -96,10 +122,31 @@ class Adapter:
                     f"  assign {quantity} = {_joined([(signals[name], place) for name, place in bits], {})};"
                     for quantity, bits in self.connections.outputs.items()
                 ),
+                *self._counted(),
                 "endmodule",
                 "",
             ]
         )
+
+    def _called(self, signal: str) -> str:
+        """The pin of the clock or of the reset."""
+        return {"clk": "aclk", "rst": "aresetn"}[signal] if self.config.has_axis else signal
+
+    def _counted(self) -> list[str]:
+        """The lines that count beats, for outputs that the design lacks."""
+        values = {Role.FIRST: "beat == 0", Role.LAST: f"beat == {self.config.beats - 1}"}
+        made = self.connections.outputs
+        lacking = [
+            pin for pin in self.ours if pin.role in COUNTED and pin.direction == "output" and pin.name not in made
+        ]
+        if not lacking:
+            return []
+        after = f"beat == {self.config.beats - 1} ? 0 : beat + 1"
+        return [
+            "  integer beat = 0;",
+            f"  always @(posedge clk) if (rst) beat <= 0; else if (o_valid & o_ready) beat <= {after};",
+            *(f"  assign {pin.name} = {values[pin.role]};" for pin in lacking),
+        ]
 
     @property
     def verilog(self) -> str:
@@ -110,13 +157,18 @@ class Adapter:
         """The Verilated design. Raises `DesignError` if Verilator cannot read it."""
         text, name, asked = settling(self.verilog), self.wrapper_name, self.asked
         with verilator_reads():
+            if self.config.has_beats:
+                text, name = behind_ports(self.config, text, name)
+                library = build(text, name, self.config.ports, lint=False)
+                return BeatDriver(library, self.config, self.seed, is_ours=False)
             if asked.clk is None:
                 return driver_of(text, name, self.numerics, lint=False)
             return streamed(text, name, self.numerics, asked.latency, asked.interval, asked.rst is not None)
 
     def design(self, reader: str) -> Design:
         """The design in its wrapper, as a reader of Yosys reads it."""
-        return Design(f"{self.wrapper(False)}\n{self.text}", self.wrapper_name, self.folder / reader, reader)
+        text = f"{self.wrapper(self.config.has_beats)}\n{self.text}"  # the handshake is proved with its reset
+        return Design(text, self.wrapper_name, self.folder / reader, reader)
 
 
 def _escaped(name: str) -> str:

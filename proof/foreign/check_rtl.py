@@ -22,6 +22,7 @@ from ...sim.check.comparison import Comparison, divergence
 from ...sim.check.scoreboard import Scoreboard
 from ...sim.operations import element_role, golden, of
 from ...sim.run.icarus import on_icarus
+from ...sim.run.verilator.handshake import HandshakeError
 from ...sim.run.verilator.stream import StreamedDriver, clocked_ports
 from ...sim.transactions import Transactions
 from ...spec import BlockOperation, Hadamard, TileEncode
@@ -31,12 +32,12 @@ from ..netlist.structure import StructureError
 from ..netlist.wrapping import unwrapped
 from ..operations import provable
 from ..questions.question import Question
-from ..solve.argument import Argument, Status, answered, doubtful, of_latches, without_a_block, worst
+from ..solve.argument import Argument, Status, answered, doubtful, objected, of_latches, without_a_block, worst
 from ..solve.branches import branch_blocks
 from ..solve.counterexample import FEW, SOME, VECTORS, disagreement, save_blocks
 from ..solve.second_leg import NOT_ASKED, SecondLeg, on_icarus_in_turn, stimuli
 from ..solve.solver import solver_version
-from ..verilog.gate import objections, of_readers, unreadable
+from ..verilog.gate import of_readers, unreadable
 from ..verilog.readers import readers, refusal
 from ..verilog.text import readings
 from .adapter import Adapter
@@ -77,6 +78,9 @@ def check_rtl(
     follows instead, if known. With ``nan_codes_free`` codes under the scale byte 255 may be anything, because readers
     of the formats of OCP ignore them.
 
+    The blocks of a design with lanes enter and leave with gaps on both sides, and may take any time. The solver is
+    asked about it if it consists of modules like ours.
+
     A design without a clock, or that takes a block at every edge, is also simulated on Icarus, if it is installed. If
     the text depends on macros that identify tools, every text is checked; the outcome is the first failure, or else
     belongs to the usual text.
@@ -94,8 +98,6 @@ def check_rtl(
         raise ValueError("check_rtl takes one format and one scale rule")
     if config.layout is not None:
         raise ValueError("check_rtl takes a map from the ports of a design: leave out layout")
-    if config.has_beats:
-        raise ValueError("check_rtl takes whole blocks: leave out lanes and interface")
     asked = port_map if isinstance(port_map, PortMap) else PortMap.of(port_map)
     version = solver_version(solver)
     say = progress or (lambda text: None)
@@ -116,8 +118,12 @@ def check_rtl(
                 nan_codes_free=nan_codes_free,
                 solver=f"{solver} {version}",
             )
-            adapter = Adapter(reading.text, top, asked, config.numerics, check.folder, chosen)
-            _Checker.compiled(check, adapter, solver, timeout, say).run(exhaustive, blocks)
+            adapter = Adapter(reading.text, top, asked, config, check.folder, chosen, seed)
+            checker = _Checker.compiled(check, adapter, solver, timeout, say)
+            try:
+                checker.run(exhaustive, blocks)
+            except HandshakeError as fault:
+                check.status, check.first = Status.FAIL, f"the handshake is wrong: {fault}"
             checks.append(check)
             if check.status is Status.FAIL:
                 break
@@ -146,7 +152,7 @@ class _Checker:
         """Read and compile the text."""
         for stale in [check.folder / VECTORS, *check.folder.glob("**/*.smt2")]:
             stale.unlink(missing_ok=True)
-        check.objections = objections(adapter.elaboration)
+        check.objections = objected(check.config, adapter.elaboration)
         say("compiling it")
         comparison = Comparison(check.config, adapter.simulated(), check.seed, check.nan_codes_free)
         return cls(check, adapter, comparison, solver, timeout, say)
@@ -172,7 +178,7 @@ class _Checker:
                 if self.check.status is Status.PASS and len(self.check.arguments) == 1:
                     self._stand_by()
             # without a proof only blocks can distinguish other rules
-            if self.check.status is not Status.PASS and not provable(self.check.config).is_asked_whole:
+            if self.check.status is not Status.PASS and self.is_judged_by_blocks:
                 self.say("trying other rules")
                 self._name()
             return
@@ -193,11 +199,16 @@ class _Checker:
         self.say("trying other rules")
         self._name()
 
+    @property
+    def is_judged_by_blocks(self) -> bool:
+        """Is no solver asked about the whole design?"""
+        return self.check.config.has_beats or not provable(self.check.config).is_asked_whole
+
     def _on_icarus(self, blocks: Transactions, is_quiet: bool = False) -> str | None:
         """A report about the first block, of blocks with random bits, that Icarus converts differently from the model;
         empty if all are equal, None if Icarus cannot simulate the design."""
         asked = self.adapter.asked
-        if asked.interval > 1 or self.adapter.elaboration.has_array_ports:
+        if asked.interval > 1 or self.check.config.has_beats or self.adapter.elaboration.has_array_ports:
             return None
         if not is_quiet:
             self.say("simulating on Icarus")
@@ -250,9 +261,13 @@ class _Checker:
             )
             try:
                 design.check()
-                flat, argument.edges = combinational(design, self.adapter.asked.latency, settling=True)
-                proved = flat if self.adapter.asked.latency else design
-                questions = self._questions(design, flat)
+                if self.check.config.has_beats:
+                    inside = unwrapped(design, most=1)  # the converter may have one instance too
+                    questions = provable(self.check.config).of_beats(self.check.config, inside)
+                else:
+                    flat, argument.edges = combinational(design, self.adapter.asked.latency, settling=True)
+                    proved = flat if self.adapter.asked.latency else design
+                    questions = self._questions(design, flat)
                 argument.steps = answered(
                     questions, design.folder, solver=self.solver, timeout=self.timeout, say=self.say
                 )
@@ -312,7 +327,8 @@ class _Checker:
         """Simulate more blocks on Icarus if only one reader reads the text; Verilator has simulated them."""
         self.say("simulating on Icarus, as only one reader reads the text")
         kinds = stimuli(self.comparison.rules, self.check.seed)
-        why_not = NOT_ASKED if self.adapter.asked.interval > 1 or self.adapter.elaboration.has_array_ports else ""
+        is_asked = self.check.config.has_beats or self.adapter.asked.interval > 1
+        why_not = NOT_ASKED if is_asked or self.adapter.elaboration.has_array_ports else ""
         done, why, report = on_icarus_in_turn(
             [kinds], lambda mode, blocks: self._on_icarus(blocks, is_quiet=True), why_not
         )

@@ -9,6 +9,7 @@
     en=1                     a constant for an input that is not one of ours
     k=gain                   a constant of the tensor; of k and d one may be left out, if the design makes it itself
     clk=clock, rst=rst_n@low, latency=3, interval=1
+    i_valid=in_valid         the handshake of a design with lanes; and s_axis_tdata=in_data with AXI4-Stream
 
 Braces contain arithmetic with ``i``, the element, and ``n``, the number of elements.
 """
@@ -18,9 +19,10 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ...hdl import configuration
 from ...spec import BlockOperation, Role, decoding, numerics, nvfp4_decoding, nvfp4_encoding
 from ...spec import Port as OurPort
 from ...spec.catalogue import excerpt, unknown_name
@@ -38,6 +40,20 @@ QUANTITIES = tuple(
     )
 )
 """The data ports of all operations."""
+
+OF_BEATS = tuple(
+    dict.fromkeys(
+        pin.name
+        for op in ("encode", "decode")
+        for interface in ("stream", "axis")
+        for pin in configuration(op, "e2m1", lanes=4, interface=interface).pins
+        if pin.name not in QUANTITIES and pin.role not in (Role.CLOCK, Role.RESET)
+    )
+)
+"""The other ports of designs with lanes."""
+
+COUNTED = (Role.FIRST, Role.LAST)
+"""The place of a beat in its block, which the wrapper of a design without these ports counts."""
 
 CONSTANTS = (Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT)
 """The constants of a tensor: a design may compute one from the other, without a port for it."""
@@ -101,7 +117,7 @@ class PortMap:
         for key, value in entries.items():
             if not isinstance(value, (str, int)) or isinstance(value, bool):
                 raise TypeError(f"the map takes text and whole numbers, not {key} = {excerpt(value)}")
-            if key in QUANTITIES:
+            if key in QUANTITIES or key in OF_BEATS:
                 patterns[key] = str(value)
             elif key in SIGNALS:
                 signals[key] = str(value)
@@ -151,12 +167,19 @@ class Connections:
     outputs: dict[str, list[Bit]]
 
 
-def connections(asked: PortMap, ports: Mapping[str, Port], top: str, operation: BlockOperation) -> Connections:
-    """Resolve a map for the ports of the module ``top``. A quantity without an entry is the port of its own name.
+def connections(
+    asked: PortMap,
+    ports: Mapping[str, Port],
+    top: str,
+    operation: BlockOperation,
+    pins: Sequence[OurPort] | None = None,
+) -> Connections:
+    """Resolve a map for the ports of the module ``top``, to ours: those of the operation, or ``pins``. A quantity
+    without an entry is the port of its own name.
 
     Raises ValueError, one sentence, for unknown ports, wrong widths, and inputs with no or two drivers.
     """
-    ours = {port.name: port for port in operation.ports}
+    ours = {port.name: port for port in (operation.ports if pins is None else pins)}
     driven: dict[str, list[Bit | None]] = {
         port.name: [None] * port.width for port in ports.values() if port.direction == "input"
     }
@@ -181,7 +204,7 @@ def connections(asked: PortMap, ports: Mapping[str, Port], top: str, operation: 
     for quantity, port in ours.items():
         direction = port.direction
         pattern = patterns.get(quantity) or (quantity if quantity in ports else None)
-        if pattern is None and port.role in CONSTANTS:
+        if pattern is None and port.role in (*CONSTANTS, *COUNTED):
             continue
         if pattern is None:
             raise ValueError(

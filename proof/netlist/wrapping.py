@@ -12,13 +12,15 @@ WRAPPER = "mxcast_wrapper"
 """The attribute of wrappers, which are dissolved into the top."""
 
 
-def unwrapped(design: Design) -> Design:
-    """The design without the wrappers at its top, which are modules with one instance each. Gates of the wrappers stay,
-    and cells and wires of the converter keep their names if these are free."""
+def unwrapped(design: Design, most: int | None = None) -> Design:
+    """The design without the wrappers at its top, which are modules with one instance each, or without the first
+    ``most`` of them. Gates of the wrappers stay, and cells and wires of the converter keep their names if these are
+    free.
+    """
     modules = {name: {**module, "attributes": {**module["attributes"]}} for name, module in design.modules.items()}
     name, prefix = design.top, ""
     dissolved = [name]
-    while (only := _only_instance(modules, name)) is not None:
+    while (only := _only_instance(modules, name)) is not None and (most is None or len(dissolved) <= most):
         cell, name = only
         prefix += f"{cell}."
         dissolved.append(name)

@@ -13,6 +13,7 @@ from ...sim.transactions import Transactions, word
 from ...spec import Operation, Role
 from ..netlist.design import Design
 from ..netlist.handshake import PROVED
+from ..netlist.structure import StructureError
 from .question import Question
 
 Op = TypeVar("Op", bound=Operation)
@@ -43,6 +44,13 @@ class Provable(ABC, Generic[Op, Stated]):
         ``specify`` returns the specification of a mode. Raises `StructureError` if the parts are not wired as the
         composition needs it.
         """
+
+    def of_beats(self, config: HardwareConfig[Op], design: Design) -> Iterable[Question]:
+        """The questions of `composed` about a design with lanes, which may lack a part of ours."""
+        try:
+            yield from self.composed(config, design, self.specification)
+        except KeyError as missing:
+            raise StructureError(f"{design.top} has no part with the name {missing}, which the proof needs") from None
 
     @abstractmethod
     def monolithic(self, config: HardwareConfig[Op], design: Design, nan_codes_free: bool = False) -> list[Question]:

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from ...hdl import HardwareConfig
 from ...host.files import write_whole
+from ..operations import provable
 from ..questions.question import Question
+from ..verilog.elaboration import Elaboration
+from ..verilog.gate import Objection, objections
 from .solver import Answer, solve
 from .trace import Trace
 
@@ -92,6 +96,14 @@ class Argument:
             "trace": None if self.trace is None else [*self.trace.words, self.trace.file.name],
             "steps": [step.to_dict() for step in self.steps],
         }
+
+
+def objected(config: HardwareConfig, elaboration: Elaboration) -> list[Objection]:
+    """The objections of the gate to a text, without those to addresses that the proof knows."""
+    found = objections(elaboration)
+    written = [objection.index for objection in found if objection.index]
+    is_known = provable(config).knows_addresses(config, written)
+    return [objection for objection in found if not (is_known and objection.index)]
 
 
 def doubtful(arguments: Iterable[Argument]) -> None:

@@ -23,11 +23,22 @@ from ..netlist.wrapping import unwrapped
 from ..operations import provable
 from ..questions.question import Question
 from ..verilog.elaboration import elaborated
-from ..verilog.gate import Objection, objections, of_readers, unreadable
+from ..verilog.gate import Objection, of_readers, unreadable
 from ..verilog.readers import READ_VERILOG, readers, refusal
 from ..verilog.slang import slang_version
 from ..verilog.text import Reading, plain, readings
-from .argument import Argument, Status, Step, answered, doubtful, of_latches, without_a_block, without_a_trace, worst
+from .argument import (
+    Argument,
+    Status,
+    Step,
+    answered,
+    doubtful,
+    objected,
+    of_latches,
+    without_a_block,
+    without_a_trace,
+    worst,
+)
 from .branches import branch_blocks
 from .counterexample import Counterexample, Simulation, disagreement
 from .record import keep
@@ -248,11 +259,8 @@ class _Asker:
         folder, self.read = proof.folder / text.folder, None
         elaboration = elaborated(text.text, self.name)
         self.has_array_ports = elaboration.has_array_ports
-        objected = objections(elaboration)
-        written = [objection.index for objection in objected if objection.index]
-        if provable(proof.config).knows_addresses(proof.config, written):
-            objected = [objection for objection in objected if not objection.index]
-        proof.objections.extend(objection for objection in objected if objection not in proof.objections)
+        found = objected(proof.config, elaboration)
+        proof.objections.extend(objection for objection in found if objection not in proof.objections)
         for reader in readers() if proof.netlist is None else [READ_VERILOG]:
             if proof.netlist is None and (why := refusal(reader, elaboration)):
                 unread[reader] = why
@@ -363,7 +371,7 @@ class _Asker:
     def _questions(self, argument: Argument, written: Design) -> Iterable[Question]:
         config = self.proof.config
         if config.has_beats:
-            return provable(config).composed(config, written, provable(config).specification)
+            return provable(config).of_beats(config, written)
         inner = unwrapped(written)
         design = with_ports(self._without_registers(inner), config)
         self.read = self.read or (design if inner is written else self._with_wrappers(written, design))

@@ -20,7 +20,7 @@ AT_ONCE = 1000
 """Blocks in a run of Icarus."""
 SECONDS = 300
 """Time for all runs of Icarus, which is slow on large designs."""
-NOT_ASKED = "ports of arrays, and blocks that are held for several edges, are not simulated there"
+NOT_ASKED = "ports of arrays, blocks in beats, and blocks that are held for several edges, are not simulated there"
 """The reason why Icarus is not used."""
 
 

@@ -29,12 +29,13 @@ class BeatDriver(StalledDriver):
     """A design with lanes as a function over blocks. Its ports are of a beat, and ``config.beats`` of them are a block.
 
     Raises `HandshakeError` if a beat does not have its one result in its place, and if the scale is not the same in all
-    beats of a block. If ``config.is_elastic``, no output may follow an input within the cycle.
+    beats of a block. If ``config.is_elastic``, no output may follow an input within the cycle. A design of others
+    (``is_ours`` unset) may take a beat whenever it likes, and give results after any time.
     """
 
-    def __init__(self, library: Path, config: HardwareConfig, seed: int = 0) -> None:
+    def __init__(self, library: Path, config: HardwareConfig, seed: int = 0, is_ours: bool = True) -> None:
         super().__init__(library, config.ports, config.latency, seed)
-        self.config, self.beats = config, config.beats
+        self.config, self.beats, self.is_even = config, config.beats, config.is_even and is_ours
 
     def __call__(self, entering: Transactions) -> Transactions:
         found = super().__call__(in_beats(entering, self.inputs, self.beats))
@@ -45,7 +46,7 @@ class BeatDriver(StalledDriver):
 
     def fill(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
         config = self.config
-        given = self.latency, self.beats, self.seed & 0xFFFFFFFF, config.is_elastic, config.gathered, config.is_even
+        given = self.latency, self.beats, self.seed & 0xFFFFFFFF, config.is_elastic, config.gathered, self.is_even
         fault, results = self._call("mxcast_beats", inputs, outputs, *given, found=2)
         if fault:
             raise HandshakeError(f"{FAULTS[fault]}: after {results} beats, with the gaps of seed {self.seed}")
