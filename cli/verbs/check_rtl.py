@@ -21,7 +21,6 @@ from .proving import Solver, Timeout, read_by, steps_table
 
 if TYPE_CHECKING:
     from ...proof.foreign.check_rtl import Check
-    from ...sim.check.comparison import Divergence
 
 NAN_CODES = ("exact", "free")
 
@@ -47,7 +46,7 @@ def check_rtl(
             show_default=False,
             help="Ports by role: x, scale, p, y, random, and for nvfp4 k, d, a, g. "
             "Examples: x=in_{i}, x=s_{i}:e_{i}:m_{i}, x=data@msb, p=q[{4*i+3}:{4*i}]. Also clk=PORT, rst=PORT@low, "
-            "latency=N, interval=N, and PORT=0 for other inputs. Repeatable.",
+            "latency=N, interval=N, i_valid=PORT and so on with lanes, and PORT=0 for other inputs. Repeatable.",
         ),
     ] = None,
     map_file: Annotated[
@@ -153,9 +152,7 @@ def _show_one(check: Check, output: Output) -> None:
     if (normal := check.divergence) is not None:
         output.say(
             f"N(0,1): {_share(normal.differing_blocks, normal.blocks)} blocks differ, "
-            + ", ".join(
-                f"{_share(count, _words(role, normal))} {WORDS[role]}" for role, count in normal.differing.items()
-            )
+            + ", ".join(_compared(role, count, check) for role, count in normal.differing.items())
             + "\n"
         )
     output.table(steps_table(check.arguments))
@@ -202,20 +199,23 @@ def _show_rules(check: Check, output: Output) -> None:
     assert normal is not None  # there is something near
     for role in normal.differing:
         _, best = min(((one.words[role], one) for one in check.rules), key=itemgetter(0))
-        if 2 * best.words[role] < _words(role, normal):
-            output.say(
-                f"its {WORDS[role]} are nearest to {' = '.join(best.names)}: "
-                f"{_share(best.words[role], _words(role, normal))} of N(0,1) differ"
-            )
+        if 2 * best.words[role] < _words(role, check):
+            share, _, words = _compared(role, best.words[role], check).partition(") ")
+            output.say(f"its {words} are nearest to {' = '.join(best.names)}: {share}) of N(0,1) differ")
 
 
-WORDS = {Role.SCALE: "scale bytes", Role.CODES: "codes", Role.NUMBERS: "numbers"}
-"""Names of results in sentences, by the role of their port."""
+def _compared(role: Role, count: int, check: Check) -> str:
+    """How many of the results of a role differ, in words."""
+    from ...sim.check.comparison import NOUNS
+
+    of = _words(role, check)
+    return f"{_share(count, of)} {'scale bytes' if role is Role.SCALE else NOUNS[role].replace('_', ' ')}"
 
 
-def _words(role: Role, normal: Divergence) -> int:
-    """The number of results that were compared."""
-    return normal.blocks if role is Role.SCALE else normal.elements
+def _words(role: Role, check: Check) -> int:
+    """The number of results that were compared on N(0,1)."""
+    assert check.divergence is not None
+    return check.divergence.blocks * next(port.lanes for port in check.config.numerics.ports if port.role is role)
 
 
 def _name(config: HardwareConfig) -> str:

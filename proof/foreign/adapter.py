@@ -134,18 +134,16 @@ class Adapter:
 
     def _counted(self) -> list[str]:
         """The lines that count beats, for outputs that the design lacks."""
-        values = {Role.FIRST: "beat == 0", Role.LAST: f"beat == {self.config.beats - 1}"}
-        made = self.connections.outputs
-        lacking = [
-            pin for pin in self.ours if pin.role in COUNTED and pin.direction == "output" and pin.name not in made
-        ]
+        last = self.config.beats - 1
+        values = dict(zip(COUNTED, ("beat == 0", f"beat == {last}")))
+        lacking = [pin.name for pin in self.ours if pin.name in values and pin.name not in self.connections.outputs]
         if not lacking:
             return []
-        after = f"beat == {self.config.beats - 1} ? 0 : beat + 1"
+        after = f"beat == {last} ? 0 : beat + 1"
         return [
             "  integer beat = 0;",
             f"  always @(posedge clk) if (rst) beat <= 0; else if (o_valid & o_ready) beat <= {after};",
-            *(f"  assign {pin.name} = {values[pin.role]};" for pin in lacking),
+            *(f"  assign {name} = {values[name]};" for name in lacking),
         ]
 
     @property

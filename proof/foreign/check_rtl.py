@@ -90,8 +90,6 @@ def check_rtl(
 
     Raises ValueError for files, maps and modules that do not fit, `ToolMissing` if a tool is missing.
     """
-    if isinstance(config.numerics, (Hadamard, TileEncode)):
-        raise ValueError(f"check-rtl does not take --op {config.numerics.name} yet")
     if nan_codes_free and config.numerics.name != "encode":
         raise ValueError("free codes under a scale of NaN need an encoder")
     if config.alternatives:
@@ -405,8 +403,10 @@ class _Checker:
         )
 
     def _name(self) -> None:
-        """Name the rules that the design follows, or describe the fault."""
+        """Name the rules that the design follows, or describe the fault. Tiles and transforms have no other rules."""
         rules = self.check.config.numerics
+        if isinstance(rules, Hadamard | TileEncode):
+            return
 
         @cache
         def converted(chosen: BlockOperation) -> tuple[Converted, Converted]:

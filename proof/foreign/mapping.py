@@ -52,7 +52,7 @@ OF_BEATS = tuple(
 )
 """The other ports of designs with lanes."""
 
-COUNTED = (Role.FIRST, Role.LAST)
+COUNTED = ("o_first", "o_last")
 """The place of a beat in its block, which the wrapper of a design without these ports counts."""
 
 CONSTANTS = (Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT)
@@ -204,7 +204,7 @@ def connections(
     for quantity, port in ours.items():
         direction = port.direction
         pattern = patterns.get(quantity) or (quantity if quantity in ports else None)
-        if pattern is None and port.role in (*CONSTANTS, *COUNTED):
+        if pattern is None and (port.role in CONSTANTS or quantity in COUNTED):
             continue
         if pattern is None:
             raise ValueError(

@@ -17,7 +17,15 @@ from ..transactions import Transactions
 
 CHUNK = 1 << 15
 """Blocks that are compared at a time."""
-NOUNS = {Role.SCALE: "scales", Role.CODES: "codes", Role.NUMBERS: "numbers"}
+NOUNS = {
+    Role.SCALE: "scales",
+    Role.CODES: "codes",
+    Role.NUMBERS: "numbers",
+    Role.ROTATED: "numbers",
+    Role.ROW_SCALES: "row_scales",
+    Role.COLUMN_SCALES: "column_scales",
+    Role.COLUMN_CODES: "column_codes",
+}
 """Names of results, by the role of their port."""
 
 

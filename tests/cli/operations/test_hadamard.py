@@ -11,7 +11,6 @@ def test_the_command(passes, fails, tmp_path):
     (row,) = json.loads(passes("list", "hadamard", "--json"))["hadamard"]
     assert (row["name"], row["numbers"], row["source"], row["signs"]) == ("hadamard16", 16, "bf16", "0xD7E8")
     assert fails(2, "explain", *asked) == "explain does not take --op hadamard yet"
-    assert fails(2, "check-rtl", "any.v", "--top", "t", "-f", *asked) == "check-rtl does not take --op hadamard yet"
     assert fails(2, "compare", "te", "te", "--op", "hadamard").startswith("unknown operation 'hadamard'")
     assert fails(2, "emit", "e4m3", "--op", "hadamard").startswith("unknown format 'e4m3'")
 

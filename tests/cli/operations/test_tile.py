@@ -12,7 +12,6 @@ def test_the_command(passes, fails, tmp_path):
     assert "passed" in passes("verify", *small, "--blocks", 100, "--stimuli", "random")
     assert fails(2, "verify", *asked, "--stimuli", "ties").startswith("stimuli must be one of standard, corner")
     assert fails(2, "explain", *asked) == "explain does not take --op tile yet"
-    assert fails(2, "check-rtl", "any.v", "--top", "t", "-f", *asked) == "check-rtl does not take --op tile yet"
     assert fails(2, "compare", "te", "ocp", "--op", "tile").startswith("unknown operation 'tile'")
     assert fails(2, "emit", "nvfp4", "--op", "tile") == "emit --op tile does not take nvfp4 yet"
     assert fails(2, "emit", "e2m1,e3m2", "--op", "tile") == (

@@ -9,7 +9,7 @@ import importlib
 import numpy as np
 import pytest
 
-from mxcast.hdl import cast_config, converter_config, decoder_config
+from mxcast.hdl import converter_config
 from mxcast.models import quantize
 from mxcast.proof.foreign.check_rtl import Check, check_rtl
 from mxcast.sim.operations import golden
@@ -218,17 +218,3 @@ def test_the_counterexample_is_one_for_the_golden_model(check):
     asked, followed = (quantize(x, numerics) for numerics in (CONFIG.numerics, result.matches[0].numerics))
     assert isinstance(result.matches[0].numerics, Encode)
     assert (asked.codes != followed.codes).any() or (asked.scales != followed.scales).any()
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        converter_config("e2m1", lanes=8),
-        decoder_config("e2m1", interface="skid"),
-        cast_config("e4m3", interface="axis"),
-    ],
-    ids=["lanes", "skid", "axis"],
-)
-def test_beats_are_refused(config, tmp_path):
-    with pytest.raises(ValueError, match="takes whole blocks: leave out lanes and interface"):
-        check_rtl([], "top", config, out=tmp_path)
