@@ -174,7 +174,7 @@ def connections(
     operation: BlockOperation,
     pins: Sequence[OurPort] | None = None,
 ) -> Connections:
-    """Resolve a map for the ports of the module ``top``, to ours: those of the operation, or ``pins``. A quantity
+    """Resolve a map for the ports of the module ``top``, to the ports of the operation, or to ``pins``. A quantity
     without an entry is the port of its own name.
 
     Raises ValueError, one sentence, for unknown ports, wrong widths, and inputs with no or two drivers.

@@ -259,8 +259,8 @@ class _Asker:
         folder, self.read = proof.folder / text.folder, None
         elaboration = elaborated(text.text, self.name)
         self.has_array_ports = elaboration.has_array_ports
-        found = objected(proof.config, elaboration)
-        proof.objections.extend(objection for objection in found if objection not in proof.objections)
+        objections = objected(proof.config, elaboration)
+        proof.objections.extend(objection for objection in objections if objection not in proof.objections)
         for reader in readers() if proof.netlist is None else [READ_VERILOG]:
             if proof.netlist is None and (why := refusal(reader, elaboration)):
                 unread[reader] = why

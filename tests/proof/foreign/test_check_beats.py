@@ -1,5 +1,5 @@
-"""`check_rtl` of designs with lanes, of tile encoders and of Hadamard transforms: those of emit behind other ports are
-proved, those of others are compared, and planted faults are found.
+"""`check_rtl` of designs with lanes, of tile encoders and of Hadamard transforms. A file of emit behind other ports is
+proved, a design of others is compared, and planted faults are found.
 """
 
 from __future__ import annotations
