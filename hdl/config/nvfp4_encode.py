@@ -127,7 +127,7 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
     @property
     def factor_stages(self) -> tuple[str, ...]:
         """Stage boundaries in the unit that prepares the scale for the lanes."""
-        if self.microarchitecture.form is not Nvfp4Form.THRESHOLDS:
+        if self.microarchitecture.form is not Nvfp4Form.THRESHOLDS or self.numerics.order in BY_DIVISOR:
             return self.reciprocal_stages
         return *self.reciprocal_stages, "multiples", "left", "least2", "least4", "threshold"
 
@@ -153,9 +153,9 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
         and ``denominator`` (the product in the divisor), ``divisor_cut``, ``divisor_rounded``, ``divisor``, ``digits2``
         and so on (digits of its reciprocal), ``compared`` and ``reciprocal``.
 
-        With thresholds, before ``factor``: ``multiples``, ``left``, ``least2`` and ``least4`` (digits of their
-        corrections), and ``threshold``. After ``factor``: ``entry`` (the cell of a lane). If both 4 and 6 are tried,
-        before ``output``: ``codes``, ``errors``, and ``sum1`` to ``sum15``.
+        With thresholds of products, before ``factor``: ``multiples``, ``left``, ``least2`` and ``least4`` (digits of
+        their corrections), and ``threshold``. After ``factor``: ``entry`` (the cell of a lane). If both 4 and 6 are
+        tried, before ``output``: ``codes``, ``errors``, and ``sum1`` to ``sum15``.
         """
         lanes = (*self.factor_stages, "factor", *self.lane_stages)
         if self.numerics.four_over_six is not FourOverSix.OFF:

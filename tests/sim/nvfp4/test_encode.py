@@ -76,7 +76,7 @@ def test_the_golden_model(order, source, form, record_property):
         ("te", None),
         pytest.param("paper", None, marks=pytest.mark.slow),
         pytest.param("ao", None, marks=pytest.mark.slow),
-        pytest.param("modelopt", None, marks=pytest.mark.slow),
+        ("modelopt", None),
         pytest.param("compressed_tensors", None, marks=pytest.mark.slow),
     ],
 )
