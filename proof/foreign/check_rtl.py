@@ -273,7 +273,8 @@ class _Checker:
                 self.check.unread[reader] = str(error)
                 continue
             except StructureError as error:
-                argument.remark = f"no proof was possible: {error}"
+                why = str(error).replace(self.adapter.wrapper_name, self.check.top)
+                argument.remark = f"no proof was possible: {why}"
             self.check.arguments.append(argument)
             if argument.status is Status.FAIL and argument.steps[-1].question.has_block:
                 self._found(argument, design.latches)

@@ -118,8 +118,6 @@ FAULTS: dict[str, Callable[..., Iterator[Named]]] = {
     "decode": _of_decoder,
     "cast": _of_cast,
     "two_level_decode": lambda rules, blocks, expected: iter(()),
-    "hadamard": lambda rules, blocks, expected: iter(()),
-    "tile": lambda rules, blocks, expected: iter(()),
 }
 """By the name of the operation."""
 

@@ -76,7 +76,7 @@ def test_a_design_of_others_is_compared(tmp_path):
     check = gear(tmp_path)
     assert check.status is Status.UNKNOWN and not check.first
     assert sum(row["blocks"] for row in check.stimuli) > 10_000
-    assert check.remarks == ["no proof was possible: mxcast_check has no beat_keys"]
+    assert check.remarks == ["no proof was possible: gear has no beat_keys"]
     assert "ocp" in check.matches[0].names
 
 

@@ -42,7 +42,7 @@ def test_the_order_that_it_has(quantizer, tmp_path):
     assert [candidate.names for candidate in check.matches] == [("nvfp4_paper",)]
     (remark,) = check.remarks
     assert remark.startswith(
-        "no proof was possible: mxcast_check does not consist of maximum, scale_unit, factor_unit and"
+        "no proof was possible: quantizer does not consist of maximum, scale_unit, factor_unit and"
     )
 
 
