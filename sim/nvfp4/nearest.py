@@ -34,7 +34,7 @@ APART = 8
 """Distance between the numbers of a long source that are tried."""
 NEAREST = 256
 """Significands for each boundary."""
-SMALL_TENSORS = 8
+SMALL_TENSORS = 32
 """Tensors of subnormal numbers for each scale."""
 TRIES = 32
 """Tensors that are drawn until one fits."""
@@ -91,11 +91,18 @@ def _nans(rules: Nvfp4Encode) -> Transactions:
 
 
 def _subnormals(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
-    """Blocks between every two scales, in tensors so small that subnormal numbers have scales."""
+    """Blocks between every two scales, in tensors so small that subnormal numbers have scales. Half of the tensors have
+    largest magnitudes of any number of bits, so that constants begin with any number of zeros. The others are `fitted`
+    to a subnormal number.
+    """
     scales = code_values(rules.block.scale)[: rules.scale_format.max_code + 1]
     t = np.repeat((scales[1:] + scales[:-1]) / 2, SMALL_TENSORS)
-    tensors = rng.integers(1, SMALL, len(t)).astype(np.uint32)
-    return around(rules, t, tensors, marks(rules, (len(t), rules.block_size - 1), rng), rng)
+    last, shape = last_bit(rules), (len(t), rules.block_size - 1)
+    tensors = np.maximum(rng.integers(1, SMALL, len(t)) >> rng.integers(0, SMALL.bit_length(), len(t)), 1)
+    numbers = np.maximum(rng.integers(1, 1 << FP32.man_bits, len(t)) >> last, 1) << last
+    near = fitted(rules, numbers.astype(np.uint32), np.full(len(t), STEPS[-1]), t, rng)
+    given = (tensors.astype(np.uint32), near)
+    return Transactions.joined([around(rules, t, some, marks(rules, shape, rng), rng) for some in given])
 
 
 def _factors(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:

@@ -199,7 +199,7 @@ def fitted(
     largest = float(E2M1.max_value) * rules.scale_max
     with np.errstate(all="ignore"):
         a = largest * numbers.view(np.float32).astype(float) / (y * s)
-        return np.clip(beside(a, 0, rng), SMALLEST_NORMAL, LARGEST).astype(np.uint32)
+        return np.clip(beside(a, 0, rng), 1, LARGEST).astype(np.uint32)
 
 
 def ties(rules: Nvfp4Encode, blocks: int, seed: int) -> Transactions:
