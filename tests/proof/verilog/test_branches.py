@@ -14,7 +14,7 @@ from mxcast.proof import prove
 from mxcast.proof.foreign.check_rtl import check_rtl
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.netlist.pipeline import combinational
-from mxcast.proof.solve import branches
+from mxcast.proof.solve import argument, branches
 from mxcast.proof.solve.argument import Status
 from mxcast.proof.solve.branches import branch_blocks
 from mxcast.sim.transactions import Transactions
@@ -28,7 +28,7 @@ CONVERTER = verilog(CONFIG, "core")
 GATES = " & ".join(f"{'' if 0xCAFEBA >> bit & 1 else '~'}x[{bit + 40}]" for bit in range(24))
 """The condition of `RARE` as gates."""
 ASKERS = ("mxcast.proof.solve.prove", "mxcast.proof.foreign.check_rtl")
-"""Modules that look for objections and branches."""
+"""Modules that look for branches."""
 
 
 def blocks_of(body: str, folder: Path, ports: str = PORTS, latency: int = 0) -> np.ndarray:
@@ -100,8 +100,7 @@ def ambiguous(request, tmp_path, monkeypatch) -> tuple[str, Path]:
     if request.param == "Icarus":
         if shutil.which("iverilog") is None:
             pytest.skip("Icarus is optional: apt-get install iverilog")
-    for module in ASKERS:
-        monkeypatch.setattr(importlib.import_module(module), "objections", lambda _: [])
+    monkeypatch.setattr(argument, "objections", lambda _: [])
     path = tmp_path / "base.v"
     path.write_text(
         f"{CONVERTER} module base({PORTS}); {RARE} {FILLER} wire [7:0] p0; core core(.x(x), .scale(scale), .p(p0)); "
