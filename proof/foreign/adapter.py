@@ -15,6 +15,7 @@ from ...sim.run.verilator.stream import streamed
 from ...sim.run.verilator.verilated import driver_of
 from ...sim.stored import behind_ports
 from ...spec import BlockOperation, Port, Role
+from ..netlist.beats.parts import AXIS_CLOCK, AXIS_RESET
 from ..netlist.design import Design
 from ..solve.counterexample import settling, verilator_reads
 from ..verilog.elaboration import Elaboration, elaborated
@@ -69,11 +70,11 @@ class Adapter:
 
     def _with_clock(self) -> PortMap:
         """The map with the clock and the reset of a design with lanes, which may have our names."""
-        asked, ports, axis = self.asked, self.elaboration.ports, self.config.has_axis
+        asked, ports = self.asked, self.elaboration.ports
         if asked.latency or asked.interval > 1:
             raise ValueError("a design with lanes has a handshake: leave out latency and interval")
-        usual = {"clk": "aclk", "rst": "aresetn@low"} if axis else {"clk": "clk", "rst": "rst"}
-        chosen = {key: getattr(asked, key) or name for key, name in usual.items()}
+        level = "@low" if self.config.has_axis else ""
+        chosen = {"clk": asked.clk or self._called("clk"), "rst": asked.rst or f"{self._called('rst')}{level}"}
         if missing := [key for key, name in chosen.items() if name.partition("@")[0] not in ports]:
             raise ValueError(f"a design with lanes needs a clock and a reset: map {missing[0]}=PORT")
         return replace(asked, clk=chosen["clk"], rst=chosen["rst"])
@@ -96,7 +97,7 @@ class Adapter:
         lines = [f"  {declaration.format(wholes[port])};" for port, declaration in unpacked.items()]
         pins, signals = [], {}
         if self.config.has_axis:
-            lines += ["  wire clk = aclk;", "  wire rst = ~aresetn;"]
+            lines += [f"  wire clk = {AXIS_CLOCK};", f"  wire rst = ~{AXIS_RESET};"]
         for number, port in enumerate(ports.values()):
             whole, bracket, index = port.name.partition("[")
             element = f"{wholes[whole]}{bracket}{index}" if whole in wholes and port.name != whole else None
@@ -130,7 +131,7 @@ class Adapter:
 
     def _called(self, signal: str) -> str:
         """The pin of the clock or of the reset."""
-        return {"clk": "aclk", "rst": "aresetn"}[signal] if self.config.has_axis else signal
+        return {"clk": AXIS_CLOCK, "rst": AXIS_RESET}[signal] if self.config.has_axis else signal
 
     def _counted(self) -> list[str]:
         """The lines that count beats, for outputs that the design lacks."""

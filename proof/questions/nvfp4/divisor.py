@@ -18,10 +18,12 @@ from ...specification.nvfp4_divisor import (
 )
 from ..question import Question, can_happen, constant, declared, lemma, vector
 from .arithmetic import product_range
+from .element import ROW as ROW_OF_FACTORS
+from .element import of_lane
 from .lemma import PartWith, is_normalised, multiplied, multiplying, steps
 
 SAYS = "every scale has its divisor, under every constant of a tensor"
-ROW = ("start", "cells", "thresholds", "underflow")
+ROW = (*ROW_OF_FACTORS, "underflow")
 """Wires that carry the thresholds of a block to its lanes."""
 INPUTS = {"scale": E4M3.bits, "d": FP32.bits}
 WIRES = {"R": ("significand", SIGNIFICAND), "n": ("exponent", EXPONENT)} | {
@@ -154,22 +156,8 @@ def of_divisor(unit_with: PartWith, lanes: Sequence[Part], s: DivisorSpecificati
     """Lemmas about the row of every divisor, and lanes that compare with it."""
     unit = unit_with("significand", "exponent", "by_inf", without=("factor",))
     wires = {"x": s.source.bits, "p": E2M1.bits}
+    names, told, says = (*wires, *WIRES), (*ROW, *s.factor_flags), "every element has its code, under every divisor"
+    divisor = [constant(name, width, unit.wire(wire, "s")) for name, (wire, width) in WIRES.items()]
     for number, lane in enumerate(lanes):
-        names = (*wires, *WIRES)
-        about = [
-            unit.text,
-            lane.text,
-            unit.state("s"),
-            lane.state("t"),
-            *(f"(assert (= {unit.wire(told, 's')} {lane.wire(told, 't')}))\n" for told in (*ROW, *s.factor_flags)),
-            *(constant(name, width, lane.wire(name, "t")) for name, width in wires.items()),
-            *(constant(name, width, unit.wire(wire, "s")) for name, (wire, width) in WIRES.items()),
-            s.number("x64", f"((_ extract {s.source.bits - 2} 0) x)", s.source.bits - 1),
-            f"(assert (and {s.is_met()} {s.can_enter('x')}))\n",
-        ]
-        name = f"element-{number}" if number else "element"
-        says = "every element has its code, under every divisor"
-        yield lemma(name, says, names, *about, holds=s.specials("x", "p", s.is_passed()), is_inner=True)
-        if not number:
-            some = f"(and (distinct ((_ extract 2 0) p) #b000) (not {s.unless_special('false')}))"
-            yield can_happen(name, names, *about, f"(assert {some})\n")
+        own = [constant(name, width, lane.wire(name, "t")) for name, width in wires.items()]
+        yield from of_lane(number, unit, lane, s, says, names, told, (*own, *divisor), s.is_met(), s.is_passed())

@@ -89,30 +89,43 @@ def _counted(unit: Part, lanes: Sequence[Part], s: Nvfp4Specification, values: S
         known.append(f"(bvuge X{mark} {bits(HALF, WHOLE)})")
     assumed = s.unless_special(f"(and {' '.join(known)})")
     wires = {"x": s.source.bits, "p": E2M1.bits} | {flag: 0 for flag in s.flags if flag not in s.factor_flags}
+    names = (*wires, "n", "W", *(f"X{mark}" for mark in MARKS), *s.factor_flags)
+    says = "every element has its code, under every factor and its thresholds"
+    told, holds = (*ROW, *s.factor_flags), _is_counted(s)
     for number, lane in enumerate(lanes):
-        names = (*wires, "n", "W", *(f"X{mark}" for mark in MARKS), *s.factor_flags)
-        about = [
-            unit.text,
-            lane.text,
-            unit.state("s"),
-            lane.state("t"),
-            *(f"(assert (= {unit.wire(told, 's')} {lane.wire(told, 't')}))\n" for told in (*ROW, *s.factor_flags)),
-            *(_constant(lane, name, width) for name, width in wires.items()),
-            *values,
-            s.number("x64", f"((_ extract {s.source.bits - 2} 0) x)", s.source.bits - 1),
-            f"(assert (and {assumed} {s.can_enter('x')}))\n",
-        ]
-        yield lemma(
-            _name(number),
-            "every element has its code, under every factor and its thresholds",
-            names,
-            *about,
-            holds=s.specials("x", "p", _is_counted(s)),
-            is_inner=True,
-        )
-        if not number:
-            some = f"(and (distinct ((_ extract 2 0) p) #b000) (not {s.unless_special('false')}))"
-            yield can_happen("element", names, *about, f"(assert {some})\n")
+        own = [_constant(lane, name, width) for name, width in wires.items()]
+        yield from of_lane(number, unit, lane, s, says, names, told, (*own, *values), assumed, holds)
+
+
+def of_lane(
+    number: int,
+    unit: Part,
+    lane: Part,
+    s: Nvfp4Specification,
+    says: str,
+    names: Sequence[str],
+    told: Sequence[str],
+    values: Sequence[str],
+    assumed: str,
+    finite: str,
+) -> Iterator[Question]:
+    """The lemma about a lane that receives the wires ``told`` from a unit, and that its assumptions are possible. The
+    code of a finite number is ``finite``.
+    """
+    about = [
+        unit.text,
+        lane.text,
+        unit.state("s"),
+        lane.state("t"),
+        *(f"(assert (= {unit.wire(wire, 's')} {lane.wire(wire, 't')}))\n" for wire in told),
+        *values,
+        s.number("x64", f"((_ extract {s.source.bits - 2} 0) x)", s.source.bits - 1),
+        f"(assert (and {assumed} {s.can_enter('x')}))\n",
+    ]
+    yield lemma(_name(number), says, names, *about, holds=s.specials("x", "p", finite), is_inner=True)
+    if not number:
+        some = f"(and (distinct ((_ extract 2 0) p) #b000) (not {s.unless_special('false')}))"
+        yield can_happen("element", names, *about, f"(assert {some})\n")
 
 
 def _is_counted(s: Nvfp4Specification) -> str:

@@ -141,3 +141,21 @@ def test_lanes_have_a_clock_and_a_handshake(tmp_path):
         checked(text, "dut", CONFIG, {}, tmp_path)
     with pytest.raises(ValueError, match="a design with lanes has a handshake: leave out latency and interval"):
         checked(text, "dut", CONFIG, {"clk": "x", "latency": 3}, tmp_path)
+
+
+def test_a_design_that_lacks_a_port_inside_is_not_proved(tmp_path):
+    """Its bits are right, but the proof does not find the scale of a part."""
+    text = re.sub(r"\bscale\b", "other_name", verilog(CONFIG, "dut"))
+    check = checked(text, "dut", CONFIG, {"scale": "other_name"}, tmp_path)
+    assert check.status is Status.UNKNOWN and not check.first
+    assert check.remarks[0] == "no proof was possible: dut has no part with the name 'scale', which the proof needs"
+
+
+@pytest.mark.parametrize("is_free, status", [(False, Status.FAIL), (True, Status.UNKNOWN)])
+def test_free_codes_of_nan_are_compared_and_not_proved(is_free, status, tmp_path):
+    text, count = re.subn(r"(assign p = nan \? 4'h)0", r"\g<1>1", verilog(CONFIG, "dut"))
+    assert count == 1
+    file = tmp_path / "design.v"
+    file.write_text(text)
+    check = check_rtl([file], "dut", CONFIG, out=tmp_path, blocks=2000, nan_codes_free=is_free)
+    assert check.status is status, check.remarks
