@@ -61,8 +61,7 @@ def _encoders() -> Rows:
         *_numbers("source", "the numbers that come in", SOURCES),
         _row("block_size", sizes, "elements that share a scale: a power of two"),
         _random_bits("element"),
-        _row("lanes", "1 to 64", "numbers in a clock cycle, a power of two below the block size; by default a block"),
-        *(_row("interface", str(one), one.__doc__) for one in Interface),
+        *LANES,
         *_built(
             converter_config("e4m3", source="fp16"), "; widened with fp16 only, a level for each level of the tree"
         ),
@@ -97,6 +96,7 @@ def _nvfp4() -> Rows:
         *(row for row in _members({**NVFP4_RULES, **NVFP4_DECODE_RULES, **NVFP4_CHOICES}) if row["key"] != "rounding"),
         _row("rounding", "rne or sr", "of elements, as of other formats; sr under te and paper"),
         _row("scale_max", "448 or 256", "the scale of the largest block of a tensor"),
+        *LANES,
         *_built(nvfp4_config("nvfp4"), "; of the order te"),
         LAYOUT,
     ]
@@ -110,6 +110,11 @@ def _tiles() -> Rows:
         *_built(tile_config("e4m3"), "; turned if the columns are transposed"),
     ]
 
+
+LANES = [
+    _row("lanes", "1 to 64", "numbers in a clock cycle, a power of two below the block size; by default a block"),
+    *(_row("interface", str(one), one.__doc__) for one in Interface),
+]
 
 LAYOUT = _row(
     "layout",

@@ -14,7 +14,7 @@ BUILT: dict[str, tuple[str, ...]] = {
     "encode": (*(field.name for field in dataclasses.fields(Microarchitecture)), "optimize", "target", *CONSTRAINTS),
     "decode": (*DECODER_CHOICES, *OF_BEATS, "scale_place"),
     "cast": (*OF_ANY, "interface"),
-    "two_level_encode": (*NVFP4_CHOICES, *OF_BLOCKS),
+    "two_level_encode": (*NVFP4_CHOICES, *OF_BEATS),
     "two_level_decode": OF_BLOCKS,
     "hadamard": OF_ANY,
     "tile": (*CHOICES, *OF_ANY),

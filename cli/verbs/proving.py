@@ -243,14 +243,14 @@ def _verdict(proof: Proof) -> str:
         texts = list(dict.fromkeys(argument.macros for argument in proof.arguments))
         macros = f" each of {len(texts)} texts ({'; '.join(texts)})" if len(texts) > 1 else ""
         inputs = f"all 2^{bits} inputs"
-        if proof.config.has_beats:
-            part = "packets" if proof.config.has_axis else "rows" if isinstance(numerics, TileEncode) else "beats"
-            inputs += f", in {part} with any stalls and resets"
         if isinstance(numerics, Nvfp4Encode):
             bits = numerics.block_size * numerics.source.bits
             inputs = f"all 2^{bits} blocks, under the constants of every tensor"
             if any(port.role is Role.ROW_CELLS for port in proof.config.ports):
                 inputs += " with the rows of its table"
+        if proof.config.has_beats:
+            part = "packets" if proof.config.has_axis else "rows" if isinstance(numerics, TileEncode) else "beats"
+            inputs += f", in {part} with any stalls and resets"
         return (
             f"{what} equals {name} for {inputs}{macros}, {readers} "
             f"({proof.solver} {proof.version}, {proof.seconds:.1f} s)"

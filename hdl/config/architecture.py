@@ -249,6 +249,8 @@ class BeatArchitecture(StreamArchitecture):
 
     NEEDS_LANES: ClassVar[bool] = True
     """Do interfaces other than `Interface.STREAM` need lanes?"""
+    MEETING: ClassVar[str] = "scale"
+    """The stage boundary that always has registers with lanes: there values of a block meet its elements."""
 
     lanes: int = 0
     """Elements that enter and leave in a clock cycle; 0 for a whole block."""
@@ -262,8 +264,8 @@ class BeatArchitecture(StreamArchitecture):
 
     @property
     def always_registered(self) -> frozenset[str]:
-        """Stage boundaries that always have registers; with lanes also ``scale``, where scales meet elements."""
-        return super().always_registered | ({"scale"} if self.lanes else frozenset())
+        """Stage boundaries that always have registers; with lanes also `MEETING`."""
+        return super().always_registered | ({self.MEETING} if self.lanes else frozenset())
 
     def _more(self) -> dict[str, object]:
         return ({"lanes": self.lanes} if self.lanes else {}) | super()._more()
@@ -292,8 +294,8 @@ class DecoderArchitecture(BeatArchitecture):
 
     @property
     def always_registered(self) -> frozenset[str]:
-        """Stage boundaries that always have registers; with beats also ``scale``, where scales meet elements."""
-        return super().always_registered | ({"scale"} if self.interface is not Interface.STREAM else frozenset())
+        """Stage boundaries that always have registers; with beats also `MEETING`."""
+        return super().always_registered | ({self.MEETING} if self.interface is not Interface.STREAM else frozenset())
 
     def _more(self) -> dict[str, object]:
         place = {"scale_place": str(self.scale_place)} if self.scale_place is not ScalePlace.APART else {}
@@ -321,11 +323,12 @@ class HadamardArchitecture(Architecture):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nvfp4Architecture(Architecture):
+class Nvfp4Architecture(BeatArchitecture):
     """The micro-architecture of an NVFP4 encoder."""
 
     CHOICES: ClassVar[Mapping[str, type[Rule]]] = NVFP4_CHOICES
     ALWAYS: ClassVar[tuple[str, ...]] = ("form",)
+    MEETING: ClassVar[str] = "factor"
 
     form: Nvfp4Form = Nvfp4Form.THRESHOLDS
 

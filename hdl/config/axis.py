@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...spec import Cast, Decode, Encode, NumberFormat, Port, Role
+from collections.abc import Sequence
+
+from ...spec import Cast, Decode, Encode, NumberFormat, Nvfp4Encode, Port, Role
 
 BYTE = 8
 
@@ -50,16 +52,18 @@ def bytes_of(number: NumberFormat, lanes: int) -> int:
     return -(-number.bits * lanes // BYTE)
 
 
-def encoder_pins(rules: Encode, lanes: int, mode_bits: int) -> tuple[Port, ...]:
+def encoder_pins(rules: Encode | Nvfp4Encode, lanes: int, of_block: Sequence[Port]) -> tuple[Port, ...]:
     """A slave stream of numbers, a master stream of codes, and a master stream of scales, one for each block.
 
-    ``s_axis_tuser`` has the mode in its low bits, and the random bits above; it is missing if there are neither.
+    ``s_axis_tuser`` has the inputs of a block in its low bits, and the random bits above; it is missing if there are
+    neither.
     """
+    user = sum(port.width for port in of_block) + rules.random_bits * lanes
     element, source = rules.block.element, rules.source
     numbers = numbers_pin("s_axis_tdata", "input", source, lanes)
     return (
         *CLOCK,
-        *stream(numbers, mode_bits + rules.random_bits * lanes, bytes_of(source, lanes)),
+        *stream(numbers, user, bytes_of(source, lanes)),
         *stream(codes_pin("m_axis_tdata", "output", element, lanes), 1, bytes_of(element, lanes)),
         *stream(Port.of_format("m_axis_scale_tdata", Role.SCALE, "output", rules.block.scale)),
     )
@@ -113,7 +117,7 @@ def cast_words(rules: Cast) -> dict[str, str]:
     }
 
 
-def encoder_words(rules: Encode, lanes: int, beats: int) -> dict[str, str]:
+def encoder_words(rules: Encode | Nvfp4Encode, lanes: int, beats: int, of_block: Sequence[Port]) -> dict[str, str]:
     """A description of each of `encoder_pins` by its name."""
     element = rules.block.element
     kept = rules.source.bits // BYTE
@@ -121,7 +125,7 @@ def encoder_words(rules: Encode, lanes: int, beats: int) -> dict[str, str]:
         "s_axis_tdata": f"{lanes} {rules.source.name} numbers, the first in the low bits; {beats} beats are a block",
         "s_axis_tkeep": f"{kept} bits a number, which is 0 without its last byte; a beat without bytes is dropped",
         "s_axis_tlast": "ends a packet; zeros complete its last block",
-        "s_axis_tuser": "mode in the low bits, the same for all beats of a block; random bits above",
+        "s_axis_tuser": _user_words(rules, of_block),
         "m_axis_tdata": f"{lanes} {element.name} codes of {element.bits} bits, the first in the low bits",
         "m_axis_tkeep": "all ones: blocks leave whole",
         "m_axis_tlast": "the last beat of the last block of a packet",
@@ -131,6 +135,13 @@ def encoder_words(rules: Encode, lanes: int, beats: int) -> dict[str, str]:
         "m_axis_scale_tvalid": "m_axis_scale holds a scale, and does not change before it is taken",
         "m_axis_scale_tready": "the scale is taken at the edge that sees m_axis_scale_tvalid too",
     }
+
+
+def _user_words(rules: Encode | Nvfp4Encode, of_block: Sequence[Port]) -> str:
+    if isinstance(rules, Encode):
+        return "mode in the low bits, the same for all beats of a block; random bits above"
+    above = "; random bits above" if rules.random_bits else ""
+    return f"{' and '.join(port.name for port in of_block)}, the first in the low bits, the same for a block{above}"
 
 
 def decoder_words(rules: Decode, lanes: int, beats: int) -> dict[str, str]:

@@ -6,10 +6,13 @@ import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass, field
 
-from ...spec import Port
+from ...spec import Port, Role
 from ...spec.catalogue import excerpt
 from .architecture import BeatArchitecture, Interface, StreamArchitecture
 from .hardware import HardwareConfig, Op
+
+OF_BLOCK = (Role.MODE, Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT, Role.TENSOR_AMAX)
+"""Roles of inputs of an encoder that belong to a whole block."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +28,12 @@ class StreamConfig(HardwareConfig[Op]):
         if missing:
             every = (*micro.registered_after, *missing)
             object.__setattr__(self, "microarchitecture", dataclasses.replace(micro, registered_after=every))
+
+    def hardware_options(self, targets: tuple[str, ...]) -> dict[str, str]:
+        found = super().hardware_options(targets)
+        if {*self.microarchitecture.registered_after} <= self.microarchitecture.always_registered:
+            found.pop("registered_after", None)
+        return found
 
     @property
     @abstractmethod
@@ -76,6 +85,12 @@ class BeatConfig(StreamConfig[Op]):
     @property
     def beats(self) -> int:
         return self.numerics.block_size // self.lanes
+
+    @property
+    def of_block(self) -> tuple[Port, ...]:
+        """The inputs of an encoder that are the same for all beats of a block: its mode, or the constants of its
+        tensor."""
+        return tuple(port for port in self.ports if port.direction == "input" and port.role in OF_BLOCK)
 
     @property
     def operation_ports(self) -> tuple[Port, ...]:

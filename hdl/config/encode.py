@@ -104,7 +104,7 @@ class ConverterConfig(BeatConfig[Encode]):
 
     @property
     def axis_pins(self) -> tuple[Port, ...]:
-        return encoder_pins(self.numerics, self.lanes, self.mode_bits)
+        return encoder_pins(self.numerics, self.lanes, self.of_block)
 
     @property
     def tree_stages(self) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ class ConverterConfig(BeatConfig[Encode]):
         rules, block = self.numerics, self.numerics.block
         elements = " or ".join(dict.fromkeys(mode.block.element.name for mode in self.modes))
         if self.has_axis:
-            return encoder_words(rules, self.lanes, self.beats)
+            return encoder_words(rules, self.lanes, self.beats, self.of_block)
         first = "the first of the beat" if self.beats > 1 else "element 0"
         of_block = f"; {self.beats} beats are a block" if self.beats > 1 else ""
         return {

@@ -22,9 +22,11 @@ from ...spec import (
 )
 from ...spec.catalogue import constructed
 from ..nvfp4.threshold_row import row_ports
-from .architecture import LayoutFields, Nvfp4Architecture, Nvfp4Form
+from .architecture import BeatFields, Nvfp4Architecture, Nvfp4Form
+from .axis import encoder_pins, encoder_words
+from .beats import BeatConfig
 from .goals import Goal
-from .hardware import Fields, HardwareConfig, TargetFields
+from .hardware import Fields, TargetFields
 
 RECIPROCAL = (Order.TE, Order.PAPER)
 """Orders that multiply numbers with a reciprocal."""
@@ -42,14 +44,14 @@ RECIPROCAL_DIGITS = FP32.man_bits + 1
 """Steps of the division that computes the factor in the orders ``te`` and ``paper``."""
 
 
-class Nvfp4HardwareFields(Nvfp4Fields, LayoutFields, TargetFields, total=False):
+class Nvfp4HardwareFields(Nvfp4Fields, BeatFields, TargetFields, total=False):
     """Fields of `spec.Nvfp4Encode` and of the hardware, which change no bit."""
 
     form: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
+class Nvfp4Config(BeatConfig[Nvfp4Encode]):
     """An NVFP4 encoder.
 
     >>> [port.name for port in nvfp4_config("nvfp4", registered_after="scale").ports]
@@ -64,7 +66,8 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
     microarchitecture: Nvfp4Architecture = field(default_factory=Nvfp4Architecture)
 
     def _refused(self) -> dict[str, bool]:
-        rules, block, form = self.numerics, self.numerics.block, self.microarchitecture.form
+        rules, block, micro = self.numerics, self.numerics.block, self.microarchitecture
+        form = micro.form
         is_table = form is Nvfp4Form.TABLE
         return {
             f"hardware for {block.name} takes {' and '.join(one.name for one in NVFP4_NUMBERS)} numbers, not "
@@ -79,8 +82,23 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
             f"the order {rules.order} divides numbers, which the form {form} does not: leave out form": (
                 rules.order in BY_DIVISOR and form is not Nvfp4Form.THRESHOLDS
             ),
-            "the form table has no registers: leave out registered_after": is_table and self.latency > 0,
+            "the form table has no registers: leave out registered_after": (
+                is_table and len(micro.registered_after) > 0 and not micro.lanes
+            ),
+            "the form table needs whole blocks, but lanes deliver parts of a block: leave out form or lanes": (
+                is_table and micro.lanes > 0
+            ),
+            "four_over_six compares errors of whole blocks, but lanes deliver parts of a block: leave out lanes": (
+                rules.four_over_six is not FourOverSix.OFF and micro.lanes > 0
+            ),
+            "an encoder with AXI4-Stream has no layout: leave out layout or interface": (
+                self.has_axis and bool(micro.layout)
+            ),
         }
+
+    def _check(self) -> None:
+        super()._check()
+        self._check_lanes()
 
     @classmethod
     def _architecture(
@@ -95,7 +113,7 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
         """The ports of the operation. In the form `Nvfp4Form.TABLE` a row of thresholds replaces the constant ``d``.
         It is the row for the scale byte on the output ``scale``, in the same cycle.
         """
-        own = self.numerics.ports
+        own = super().operation_ports
         if self.microarchitecture.form is not Nvfp4Form.TABLE:
             return own
         kept = [port for port in own if port.role is not Role.ELEMENT_CONSTANT]
@@ -103,9 +121,21 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
         return (*kept[:entering], *row_ports(self.numerics.source), *kept[entering:])
 
     @property
-    def maximum_stages(self) -> tuple[str, ...]:
-        """Stage boundaries in the tree of whole magnitudes, whose last level is its output."""
-        return tuple(f"level{number}" for number in range((self.numerics.block_size - 1).bit_length()))
+    def gathered(self) -> int:
+        return self.beats
+
+    @property
+    def latency(self) -> int:
+        return super().latency + self.has_axis  # a register at the input
+
+    @property
+    def axis_pins(self) -> tuple[Port, ...]:
+        return encoder_pins(self.numerics, self.lanes, self.of_block)
+
+    @property
+    def tree_stages(self) -> tuple[str, ...]:
+        """Stage boundaries in the tree of whole magnitudes. The last one is its output."""
+        return *(f"level{number}" for number in range((self.lanes - 1).bit_length() or 1)), "amax"
 
     @property
     def scale_stages(self) -> tuple[str, ...]:
@@ -160,7 +190,7 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
         lanes = (*self.factor_stages, "factor", *self.lane_stages)
         if self.numerics.four_over_six is not FourOverSix.OFF:
             lanes = self.candidate_stages
-        return "input", *self.maximum_stages, "amax", *self.scale_stages, "scale", *lanes, "output"
+        return "input", *self.tree_stages, *self.scale_stages, "scale", *lanes, "output"
 
     @property
     def title(self) -> str:
@@ -169,21 +199,24 @@ class Nvfp4Config(HardwareConfig[Nvfp4Encode]):
 
     def port_words(self) -> dict[str, str]:
         rules, block = self.numerics, self.numerics.block
+        if self.has_axis:
+            return encoder_words(rules, self.lanes, self.beats, self.of_block)
+        first = "the first of the beat" if self.beats > 1 else "element 0"
+        of_block = f"; {self.beats} beats are a block" if self.beats > 1 else ""
         rows = {
             port.name: f"{port.role.__doc__}, in the table at the byte scale"
             for port in self.operation_ports
             if port.role in (Role.ROW_START, Role.ROW_CELLS, Role.ROW_THRESHOLDS)
         }
         return {
-            "x": f"{rules.block_size} {rules.source.name} numbers, element 0 in the low bits",
+            "x": f"{self.lanes} {rules.source.name} numbers, {first} in the low bits{of_block}",
             "k": "constant of the tensor for the scale, fp32",
             "d": "constant of the tensor for the elements, fp32",
             "a": "the largest magnitude of the tensor, a number of fp32",
             **rows,
             "random": self.random_words(),
             "scale": f"block scale, {block.scale.name}",
-            "p": f"{rules.block_size} {block.element.name} codes of {block.element.bits} bits, "
-            "element 0 in the low bits",
+            "p": f"{self.lanes} {block.element.name} codes of {block.element.bits} bits, {first} in the low bits",
         }
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config.decode import DecoderConfig
 from ..emission.modules import instantiated
 from ..encode.operand import lane_name
-from ..primitives.register import Stage
+from ..primitives.register import Stage, held
 from .block import FORMS
 
 HELD = ("input", "scale")
@@ -60,24 +60,15 @@ class BeatNumbers(wiring.Component):
         told = [name for name in unit.signature.members if name != "scale"]
         registered = config.microarchitecture.registered_after
         first = next(place for place in HELD if place in registered)
-
-        def kept(boundary: str, **of_block: Signal) -> dict[str, Signal]:
-            """Values behind registers that move with the first beat of a block."""
-            found = {
-                name: Signal(value.shape(), name=f"{name}_{boundary}_q", reset_less=True)
-                for name, value in of_block.items()
-            }
-            with m.If(self.enable & self.is_first):
-                m.d.sync += [found[name].eq(value) for name, value in of_block.items()]
-            return found
+        moves = self.enable & self.is_first
 
         now = Stage(m, self, control=("is_first", "is_last", "marks"))
         now = now.crossed("input")
-        scale = kept("input", scale=self.scale)["scale"] if first == "input" else self.scale
+        scale = held(m, moves, "input", {"scale": self.scale})["scale"] if first == "input" else self.scale
         m.d.comb += unit.scale.eq(scale)
         factor = {name: getattr(unit, name) for name in told}
         if first == "scale":
-            factor = kept("scale", **factor)
+            factor = held(m, moves, "scale", factor)
             now = now.crossed("scale")
         else:
             now = now.crossed("scale", **factor)

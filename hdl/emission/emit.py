@@ -64,11 +64,16 @@ COMPONENTS: dict[type[HardwareConfig], Component] = {
 }
 """The top component of each kind of configuration."""
 
-WITH_LANES: dict[type[HardwareConfig], Component] = {ConverterConfig: LaneConverter, DecoderConfig: LaneDecoder}
+WITH_LANES: dict[type[HardwareConfig], Component] = {
+    ConverterConfig: LaneConverter,
+    Nvfp4Config: LaneConverter,
+    DecoderConfig: LaneDecoder,
+}
 """The top component with lanes, and with valid and ready."""
 
 WITH_AXIS: dict[type[HardwareConfig], Component] = {
     ConverterConfig: AxisConverter,
+    Nvfp4Config: AxisConverter,
     DecoderConfig: AxisDecoder,
     CastConfig: AxisCaster,
 }

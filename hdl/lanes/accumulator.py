@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from ..config.encode import ConverterConfig
-from ..encode.operand import operand_config, scale_key_layout
 
 
 class KeyAccumulator(wiring.Component):
@@ -15,21 +12,24 @@ class KeyAccumulator(wiring.Component):
 
     So it holds the key of a whole block from its last beat to the first beat of the next block.
 
+    Parameters
+    ----------
+    shape : the shape of a key
+
     Ports
     -----
     enable : in, whether a beat is taken
     is_first : in, whether it is the first of its block
-    key : in, its largest key (`operand.scale_key_layout`)
+    key : in, its largest key
     amax : out, the largest key of all beats that are taken
     """
 
-    def __init__(self, config: ConverterConfig) -> None:
-        layout = scale_key_layout(operand_config(config))
-        super().__init__({"enable": In(1), "is_first": In(1), "key": In(layout), "amax": Out(layout)})
+    def __init__(self, shape: ShapeLike) -> None:
+        super().__init__({"enable": In(1), "is_first": In(1), "key": In(shape), "amax": Out(shape)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        key = self.key.as_value()
+        key = Value.cast(self.key)
         amax_q = Signal(len(key), reset_less=True)
         with m.If(self.enable & (self.is_first | (key > amax_q))):
             m.d.sync += amax_q.eq(key)
@@ -47,13 +47,12 @@ class KeyHolder(wiring.Component):
     amax : out, the largest key of the last complete block
     """
 
-    def __init__(self, config: ConverterConfig) -> None:
-        layout = scale_key_layout(operand_config(config))
-        super().__init__({"enable": In(1), "is_first": In(1), "is_last": In(1), "key": In(layout), "amax": Out(layout)})
+    def __init__(self, shape: ShapeLike) -> None:
+        super().__init__({"enable": In(1), "is_first": In(1), "is_last": In(1), "key": In(shape), "amax": Out(shape)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        key = self.key.as_value()
+        key = Value.cast(self.key)
         largest_q = Signal(len(key), reset_less=True)
         amax_q = Signal(len(key), reset_less=True)
         largest = Signal(len(key))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Unpack
-
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, Module, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..config.encode import ConverterConfig, ConverterFields, Format, converter_config
 from ..primitives.pipeline import Pipeline
 from .datapath import Datapath
 from .elastic import ElasticControl
+from .keys import EncoderConfig
 
 BYTE = 8
 ENTERING = 2
@@ -23,7 +21,7 @@ LEAVING = 3
 class ScaleApart(ElasticControl):
     """`ElasticControl` whose registers stop too while a scale waits and the next scale comes."""
 
-    def __init__(self, config: ConverterConfig) -> None:
+    def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config)
         self.scale_valid = Signal()
         self.next_scale_enters = Signal()
@@ -51,7 +49,7 @@ class ScaleApart(ElasticControl):
             m.d.sync += self.scale_valid.eq(0)
 
 
-class AxisConverter(Pipeline[ConverterConfig]):
+class AxisConverter(Pipeline[EncoderConfig]):
     """`LaneConverter` with AXI4-Stream: ``s_axis`` with numbers, ``m_axis`` with codes, ``m_axis_scale`` with scales.
 
     A packet that ends inside a block is completed with zeros, and so are numbers without their bytes in the beat that
@@ -61,14 +59,14 @@ class AxisConverter(Pipeline[ConverterConfig]):
 
     Parameters
     ----------
-    config, profile, fields : the converter, as for `hdl.converter_config`, with its errors
+    config : an encoder with lanes and AXI4-Stream
     """
 
     SIGNALS = frozenset(("beat_keys", "block_store", "key_accumulator", "beat_codes", "clk", "rst"))
 
-    def __init__(self, config: Format, profile: str | None = None, **fields: Unpack[ConverterFields]) -> None:
-        self.config = converter_config(config, profile, **fields)
-        ports = {p.name: (In if p.direction == "input" else Out)(p.width) for p in self.config.pins}
+    def __init__(self, config: EncoderConfig) -> None:
+        self.config = config
+        ports = {p.name: (In if p.direction == "input" else Out)(p.width) for p in config.pins}
         wiring.Component.__init__(self, ports)
 
     def elaborate(self, platform: object) -> Module:
@@ -138,8 +136,9 @@ class AxisConverter(Pipeline[ConverterConfig]):
             user_q = Signal(len(self.s_axis_tuser), reset_less=True)
             with m.If(moves & ~pads):
                 m.d.sync += user_q.eq(self.s_axis_tuser)
-            if config.alternatives:
-                m.d.comb += keys.mode.eq(user_q[: config.mode_bits])
-            if config.numerics.random_bits:
-                m.d.comb += keys.random.eq(user_q[config.mode_bits :])
+            rest = user_q[:]
+            for name in keys.given:
+                bits = len(getattr(keys, name))
+                m.d.comb += getattr(keys, name).eq(rest[:bits])
+                rest = rest[bits:]
         return valid_q

@@ -10,10 +10,9 @@ from typing import ClassVar
 
 from amaranth.hdl import Module, Signal, Value
 
-from ..config.encode import ConverterConfig
 from ..config.hardware import HardwareConfig
 from ..config.tile import TileConfig
-from .keys import front_stages
+from .keys import EncoderConfig, front_stages
 
 
 class FlowControl:
@@ -65,7 +64,7 @@ class BeatControl(FlowControl):
     SLOTS: ClassVar[int] = 1
     """Blocks in the store."""
 
-    def __init__(self, config: ConverterConfig | TileConfig) -> None:
+    def __init__(self, config: EncoderConfig | TileConfig) -> None:
         super().__init__(config)
         self.places_before = front_stages(config)
         address = (config.beats * self.SLOTS - 1).bit_length()

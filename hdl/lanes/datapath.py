@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 
-from ..config.encode import ConverterConfig
+from ..config.nvfp4_encode import Nvfp4Config
 from ..emission.modules import instantiated
 from .accumulator import KeyAccumulator, KeyHolder
-from .codes import BeatCodes
+from .codes import BackPart, BeatCodes
 from .control import BeatControl
-from .keys import BeatKeys
+from .keys import BeatKeys, EncoderConfig, FrontPart
+from .nvfp4 import Nvfp4Codes, Nvfp4Keys
 from .store import BlockStore
+
+
+def _parts(config: EncoderConfig, entering: int, leaving: int) -> tuple[FrontPart, BackPart]:
+    """The parts in front of the store and behind it, with these bits of a packet."""
+    if isinstance(config, Nvfp4Config):
+        return Nvfp4Keys(config, entering), Nvfp4Codes(config, leaving)
+    codes = BeatCodes(config, leaving)
+    return BeatKeys(config, codes.elements[0].decisive_bits, entering), codes
 
 
 class Datapath:
@@ -21,20 +30,14 @@ class Datapath:
     """
 
     def __init__(
-        self,
-        m: Module,
-        platform: object,
-        config: ConverterConfig,
-        control: BeatControl,
-        marks: tuple[int, int] = (0, 0),
+        self, m: Module, platform: object, config: EncoderConfig, control: BeatControl, marks: tuple[int, int] = (0, 0)
     ) -> None:
         entering, leaving = marks
-        self.codes = codes = BeatCodes(config, leaving)
-        self.keys = keys = BeatKeys(config, codes.elements[0].decisive_bits, entering)
+        self.keys, self.codes = keys, codes = _parts(config, entering, leaving)
         has_random, halves = config.numerics.random_bits > 0, control.SLOTS > 1
         word = Cat(keys.numbers, keys.random_of_beat) if has_random else keys.numbers
         store = BlockStore(len(word), config.beats * control.SLOTS)
-        accumulator = (KeyHolder if halves else KeyAccumulator)(config)
+        accumulator = (KeyHolder if halves else KeyAccumulator)(keys.key.shape())
         m.submodules.beat_keys = instantiated(keys, platform)
         m.submodules.key_accumulator = instantiated(accumulator, platform)
         m.submodules.block_store = instantiated(store, platform)
@@ -57,11 +60,11 @@ class Datapath:
             *([keys.enable.eq(control.front_enable)] if "enable" in keys.signature.members else []),
         ]
         block_ends = control.writes & control.is_last_write
-        if config.alternatives:  # the mode is the same in all beats of a block
-            mode_q = Signal(config.mode_bits, reset_less=True)
+        for port in config.of_block:
+            kept = Signal(port.width, name=f"{port.name}_q", reset_less=True)
             with m.If(block_ends):
-                m.d.sync += mode_q.eq(keys.mode_of_beat)
-            m.d.comb += codes.mode.eq(mode_q)
+                m.d.sync += kept.eq(getattr(keys, f"{port.name}_of_beat"))
+            m.d.comb += getattr(codes, port.name).eq(kept)
         if entering:  # one for each half of the store
             half = [Signal(entering, name=f"marks_of_half{number}_q", reset_less=True) for number in range(2)]
             for number, marks_q in enumerate(half):

@@ -1,16 +1,19 @@
-"""The way of a beat into the store: the largest key of its numbers, and what the quantizers use of them."""
+"""The way of a beat into the store: the largest key of its numbers, and what the lanes use of them."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from amaranth.hdl import Cat, Module, ShapeLike, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ...spec import Encode
 from ..config.encode import ConverterConfig
+from ..config.nvfp4_encode import Nvfp4Config
 from ..config.tile import TileConfig
 from ..emission.modules import instantiated
-from ..encode.mode import mode_port
 from ..encode.operand import lane_name, operand_config, scale_key_layout
 from ..primitives.amax import inner_stages
 from ..primitives.msb_first import tree_of
@@ -24,60 +27,99 @@ def number_bits(numerics: Encode, fraction_bits: int) -> int:
     return 1 + source.exp_bits + min(fraction_bits + 1, source.man_bits)
 
 
-def front_stages(config: ConverterConfig | TileConfig) -> tuple[str, ...]:
+EncoderConfig: TypeAlias = ConverterConfig | Nvfp4Config
+"""An encoder that can have lanes."""
+
+
+def front_stages(config: EncoderConfig | TileConfig) -> tuple[str, ...]:
     """Stage boundaries before the store."""
     stages = config.stages
     return stages[: stages.index(config.tree_stages[-1]) + 1]
 
 
-class BeatKeys(wiring.Component):
-    """The largest key of the numbers of a beat, and these numbers as the store holds them.
+class FrontPart(wiring.Component):
+    """The part of an encoder with lanes in front of the store: the largest key of the numbers of a beat, and these
+    numbers as the store holds them.
+
+    Parameters
+    ----------
+    config : an encoder with lanes
+    key : the shape of a key
+    width : bits of a stored number
+    marks : bits of a packet
+    more : more ports
+
+    Ports
+    -----
+    x : in, the numbers of a beat
+    mode, or the constants of a tensor : in, if the configuration has them
+    random : in, if the configuration has random bits
+    enable : in, enable of the registers, if there are some before the store
+    key : out, the largest key
+    numbers : out, the stored numbers
+    mode_of_beat and so on, random_of_beat : out, these inputs, delayed like the numbers
+    marks, marks_of_beat : in and out, bits of a packet, delayed like the numbers; if there are ``marks``
+    """
+
+    given: tuple[str, ...]
+    """Inputs of the encoder that leave as they are."""
+    passed: tuple[str, ...]
+    """The same with the marks of a packet."""
+
+    def __init__(
+        self, config: EncoderConfig, key: ShapeLike, width: int, marks: int = 0, more: Mapping[str, Member] = {}
+    ) -> None:
+        self.config, self.width = config, width
+        numerics, lanes = config.numerics, config.lanes
+        passed = {port.name: port.width for port in config.of_block}
+        passed |= {"random": numerics.random_bits * lanes} if numerics.random_bits else {}
+        self.given = tuple(passed)
+        self.passed = (*passed, "marks") if marks else self.given
+        super().__init__(
+            {
+                "x": In(numerics.source.bits * lanes),
+                **{name: In(bits) for name, bits in passed.items()},
+                **enable_port(config, front_stages(config)),
+                "key": Out(key),
+                "numbers": Out(width * lanes),
+                **{f"{name}_of_beat": Out(bits) for name, bits in passed.items()},
+                **({"marks": In(marks), "marks_of_beat": Out(marks)} if marks else {}),
+                **more,
+            }
+        )
+
+    def leave(self, m: Module, now: Stage, key: Value, numbers: Sequence[Value]) -> None:
+        """Connect the outputs to a stage."""
+        m.d.comb += [
+            self.key.eq(key),
+            self.numbers.eq(Cat(numbers)),
+            *(getattr(self, f"{name}_of_beat").eq(now.control[name]) for name in self.passed),
+        ]
+
+
+class BeatKeys(FrontPart):
+    """`FrontPart` of an encoder to formats with a shared exponent.
 
     Parameters
     ----------
     config : a `ConverterConfig` with lanes
     fraction_bits : leading bits of a fraction that the quantizers use; the others only as a sticky bit
-
-    Ports
-    -----
-    x : in, the numbers of a beat
-    mode, random : in, if the configuration has them
-    enable : in, enable of the registers, if there are some before the store
-    key : out, the largest key (`operand.scale_key_layout`)
-    numbers : out, the stored numbers
-    mode_of_beat, random_of_beat : out, the mode and the random bits, delayed like the numbers
-    marks, marks_of_beat : in and out, bits of a packet, delayed like the numbers; if there are ``marks``
     """
 
     def __init__(self, config: ConverterConfig, fraction_bits: int, marks: int = 0) -> None:
-        self.config, self.fraction_bits = config, fraction_bits
+        self.fraction_bits = fraction_bits
         self.inside = operand_config(config)
-        self.width = number_bits(self.inside.numerics, fraction_bits)
-        numerics, lanes = config.numerics, config.lanes
-        random = numerics.random_bits * lanes
-        super().__init__(
-            {
-                "x": In(numerics.source.bits * lanes),
-                **mode_port(config),
-                **({"random": In(random)} if random else {}),
-                **enable_port(config, front_stages(config)),
-                "key": Out(scale_key_layout(self.inside)),
-                "numbers": Out(self.width * lanes),
-                **({"mode_of_beat": Out(config.mode_bits)} if config.alternatives else {}),
-                **({"random_of_beat": Out(random)} if random else {}),
-                **({"marks": In(marks), "marks_of_beat": Out(marks)} if marks else {}),
-                **self.more_ports(),
-            }
-        )
+        width = number_bits(self.inside.numerics, fraction_bits)
+        super().__init__(config, scale_key_layout(self.inside), width, marks, self.more_ports(config.lanes))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, numerics, lanes = self.inside, self.inside.numerics, range(self.config.lanes)
         tree = tree_of(config)
         m.submodules.amax_tree = instantiated(tree, platform)
-        now = Stage(m, self, control=("x", "mode", "random", "marks")).crossed("input")
-        control, names = ("mode", "random", "marks"), [lane_name("x", lane, numerics) for lane in lanes]
-        now = now.crossed("widened", control=control, **dict(zip(names, self.operands(m, platform, now.x))))
+        now = Stage(m, self, control=("x", *self.passed)).crossed("input")
+        names = [lane_name("x", lane, numerics) for lane in lanes]
+        now = now.crossed("widened", control=self.passed, **dict(zip(names, self.operands(m, platform, now.x))))
         x = [now.values[name] for name in names]
         m.d.comb += [
             tree.x.eq(Cat(x)),
@@ -91,16 +133,10 @@ class BeatKeys(wiring.Component):
             values = now.values
         now = now.crossed(config.tree_stages[-1], **values, amax=tree.amax.as_value())
         self.deliver(m, [now.values[name] for name in more])
-        m.d.comb += [
-            self.key.eq(now.amax),
-            self.numbers.eq(Cat(now.values[name] for name in names)),
-            *([self.mode_of_beat.eq(now.mode)] if "mode" in now.control else []),
-            *([self.random_of_beat.eq(now.random)] if "random" in now.control else []),
-            *([self.marks_of_beat.eq(now.marks)] if "marks" in now.control else []),
-        ]
+        self.leave(m, now, now.amax, [now.values[name] for name in names])
         return m
 
-    def more_ports(self) -> dict[str, Member]:
+    def more_ports(self, lanes: int) -> dict[str, Member]:
         """Ports for other values of the numbers."""
         return {}
 

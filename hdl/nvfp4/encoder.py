@@ -38,11 +38,11 @@ SCALE_UNITS: dict[Order, type[Nvfp4Scale] | type[RatioScale]] = {
 
 
 class Nvfp4Maximum(wiring.Component):
-    """The largest magnitude of a block, by a tree of two-input comparators.
+    """The largest magnitude of a block or a beat, by a tree of two-input comparators.
 
     Ports
     -----
-    x : in, ``block_size`` numbers, element 0 in the low bits
+    x : in, the numbers of a block, or of a beat
     amax : out, a magnitude without sign
     """
 
@@ -50,14 +50,14 @@ class Nvfp4Maximum(wiring.Component):
         self.rules = config.numerics
         self.config = config
         bits = self.rules.source.bits
-        enable = enable_port(config, config.maximum_stages)
-        super().__init__({"x": In(self.rules.block_size * bits), **enable, "amax": Out(bits - 1)})
+        enable = enable_port(config, config.tree_stages[:-1])
+        super().__init__({"x": In(config.lanes * bits), **enable, "amax": Out(bits - 1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         source = self.rules.source
         leaves: list[Signal] = []
-        for lane in range(self.rules.block_size):
+        for lane in range(self.config.lanes):
             magnitude = self.x.word_select(lane, source.bits)[:-1]
             leaf = Signal(source.bits - 1, name=f"level0_{lane}")
             is_left_out = magnitude > source.max_code + 1 if self.rules.order in IGNORES_NAN else 0
@@ -119,7 +119,7 @@ class Nvfp4Converter(Pipeline[Nvfp4Config]):
         now = Stage(m, self, control=("x", *constants)).crossed("input")
         m.d.comb += maximum.x.eq(now.x)
         self.tell(m, now, maximum)
-        for boundary in config.maximum_stages:  # the maximum has its own registers
+        for boundary in config.tree_stages[:-1]:  # the maximum has its own registers
             now = now.crossed(boundary)
         now = now.crossed("amax", amax=maximum.amax)
         m.d.comb += unit.amax.eq(now.amax)

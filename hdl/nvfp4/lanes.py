@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -13,8 +14,7 @@ from ..config.architecture import Nvfp4Form
 from ..config.nvfp4_encode import Nvfp4Config
 from ..emission.modules import instantiated
 from ..encode.operand import lane_name
-from ..primitives.pipeline import Pipeline
-from ..primitives.register import Stage
+from ..primitives.register import Stage, held
 from .divisor import DIVISORS, DivisorUnit
 from .element import ProductElement
 from .factor import FACTOR_UNITS
@@ -40,13 +40,29 @@ def connect_constants(m: Module, part: wiring.Component, now: Stage) -> None:
             m.d.comb += getattr(part, name).eq(now.control.get(name, FP32.bias << FP32.man_bits))
 
 
+class Component(Protocol):
+    """A component with lanes."""
+
+    config: Nvfp4Config
+    enable: Signal
+
+
 def encoded(
-    m: Module, platform: object, component: Pipeline[Nvfp4Config], now: Stage, also: Mapping[str, Value] = {}
+    m: Module,
+    platform: object,
+    component: Component,
+    now: Stage,
+    also: Mapping[str, Value] = {},
+    of_block: bool = False,
 ) -> tuple[Stage, dict[str, Value]]:
-    """The stage of a component with the code of each lane, and these codes. ``also`` are more values of the stage."""
+    """The stage of a component with the code of each lane, and these codes. ``also`` are more values of the stage.
+
+    If the scale is ``of_block``, lanes keep what they receive with the beat that ``is_first`` of its block, one of
+    these values.
+    """
     config = component.config
     rules = config.numerics
-    lanes, width = range(rules.block_size), rules.source.bits
+    lanes, width = range(config.lanes), rules.source.bits
     factor_units, element_of = FORMS[config.microarchitecture.form]
     if rules.random_bits:
         element_of = RandomElement
@@ -64,12 +80,18 @@ def encoded(
     told = {name: getattr(factor, name) for name in factor.signature.members if name in asked}
     if "nan_sign" in asked:
         told["nan_sign"] = now.scale[-1]
-    now = now.crossed("factor", control=("x", "random"), scale=now.scale, **told, **also)
+    told = {"scale": now.scale, **told}
+    if of_block:
+        received = held(m, component.enable & now.is_first, "factor", told)
+        now = now.crossed("factor", control=("x", "random"), **also)
+        now.values |= received
+    else:
+        now = now.crossed("factor", control=("x", "random"), **told, **also)
     for lane, element in enumerate(elements):
         element.kind = "lane"
         m.submodules[lane_name("element", lane, rules)] = instantiated(element, platform)
         m.d.comb += element.x.eq(now.x.word_select(lane, width))
-        m.d.comb += [getattr(element, name).eq(now.values[name]) for name in told]
+        m.d.comb += [getattr(element, name).eq(now.values[name]) for name in told if name != "scale"]
         if rules.random_bits:
             m.d.comb += element.random.eq(now.random.word_select(lane, rules.random_bits))
         parts.append(element)

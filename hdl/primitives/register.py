@@ -20,6 +20,16 @@ def enable_port(config: HardwareConfig, boundaries: Iterable[str]) -> dict[str, 
     return {"enable": In(1)} if set(boundaries) & set(config.microarchitecture.registered_after) else {}
 
 
+def held(m: Module, condition: Value, boundary: str, values: Mapping[str, Value]) -> dict[str, Value]:
+    """Values behind registers at a stage boundary that move under a condition."""
+    found = {
+        name: Signal(value.shape(), name=f"{name}_{boundary}_q", reset_less=True) for name, value in values.items()
+    }
+    with m.If(condition):
+        m.d.sync += [register.eq(values[name]) for name, register in found.items()]
+    return dict(found)
+
+
 class Enable(wiring.Component):
     """The enable of registers: they are enabled unless a result waits.
 

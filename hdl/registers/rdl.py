@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..config.encode import ConverterConfig
+from ..lanes.keys import EncoderConfig
 from .table import WIDTH, Field, Register, registers_of
 
 
-def rdl(config: ConverterConfig, name: str, origin: str) -> str:
+def rdl(config: EncoderConfig, name: str, origin: str) -> str:
     """The text of ``<name>.rdl``, one address map ``<name>``. ``origin`` says what made it."""
     registers = registers_of(config)
     lines = [

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ...spec import Encode, Port, Role
-from ..config.encode import ConverterConfig
 from ..config.hardware import HardwareConfig
+from ..lanes.keys import EncoderConfig
 
 WIDTH = 32
 """Bits of a register."""
@@ -88,19 +88,26 @@ COUNTERS = {
 
 FIRST_COUNTER = 0x20
 TENSOR_CONSTANTS = 0x40
-"""From here on addresses are for the constants of a tensor (NVFP4), which no encoder with AXI4-Stream has yet."""
+"""The address of the first constant of a tensor (NVFP4)."""
 
 
-def encoder_with_axis(config: HardwareConfig) -> ConverterConfig:
+def encoder_with_axis(config: HardwareConfig) -> EncoderConfig:
     """The same configuration. Raises ValueError if it is not an encoder with AXI4-Stream."""
-    if not isinstance(config, ConverterConfig) or not config.has_axis:
+    if not isinstance(config, EncoderConfig) or not config.has_axis:
         raise ValueError("registers are for encoders with AXI4-Stream: give lanes and interface=axis too")
     return config
 
 
-def registers_of(config: ConverterConfig) -> tuple[Register, ...]:
+def constants_of(config: EncoderConfig) -> tuple[Port, ...]:
+    """The inputs of an encoder with the constants of a tensor."""
+    return tuple(port for port in config.of_block if port.role is not Role.MODE)
+
+
+def registers_of(config: EncoderConfig) -> tuple[Register, ...]:
     """The registers of a configuration in the order of their addresses."""
-    rules, constant = config.numerics, Access.CONSTANT
+    rules, constant, constants = config.numerics, Access.CONSTANT, constants_of(config)
+    last = constants[-1].name if constants else ""
+    when = f"; packets that begin after a write of {last} have it" if len(constants) > 1 else ""
 
     def one(name: str, address: int, access: Access, words: str, value: int = 0) -> Register:
         return Register(
@@ -123,7 +130,7 @@ def registers_of(config: ConverterConfig) -> tuple[Register, ...]:
         access=Access.SETTING,
         words="mode of the packets that follow; others are inside until they have left",
         width=config.mode_bits,
-        choices=tuple(map(_mode_name, config.modes)),
+        choices=tuple(_mode_name(mode) for mode in config.modes if isinstance(mode, Encode)),
     )
     return (
         one("id", 0x00, constant, "MXC in ASCII, and the version of the map of registers", MAP),
@@ -141,6 +148,10 @@ def registers_of(config: ConverterConfig) -> tuple[Register, ...]:
             one(name, FIRST_COUNTER + 4 * place, Access.STATE, f"{words}; stops at 2**32 - 1")
             for place, (name, words) in enumerate(COUNTERS.items())
         ),
+        *(
+            one(port.name, TENSOR_CONSTANTS + 4 * place, Access.SETTING, f"{port.role.__doc__}, fp32{when}")
+            for place, port in enumerate(constants)
+        ),
     )
 
 
@@ -149,7 +160,7 @@ def bus_words() -> dict[str, str]:
     return {PREFIX + name: f"{name.upper()} of AXI4-Lite; addresses in bytes" for name in AXIL_PINS}
 
 
-def controlled_pins(config: ConverterConfig) -> tuple[Port, ...]:
+def controlled_pins(config: EncoderConfig) -> tuple[Port, ...]:
     """The pins of the module with the registers: of the encoder without ``s_axis_tuser``, and AXI4-Lite."""
     streams = tuple(pin for pin in config.pins if pin.name != USER)
     bus = (

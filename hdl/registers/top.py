@@ -7,11 +7,11 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import Role
-from ..config.encode import ConverterConfig
+from ..lanes.keys import EncoderConfig
 from .bus import RegisterBus
 from .counters import Counters, codes_of, is_one_of
 from .seeded import seeded_bits
-from .table import AXIL_PINS, PREFIX, USER, controlled_pins, registers_of
+from .table import AXIL_PINS, PREFIX, USER, WIDTH, constants_of, controlled_pins, registers_of
 
 INSIDE_BITS = 4
 """Bits of the number of packets inside. A packet waits while there are 15."""
@@ -20,19 +20,20 @@ INSIDE_BITS = 4
 class ControlledConverter(wiring.Component):
     """The pins of an encoder without ``s_axis_tuser``, and AXI4-Lite (``s_axil``). Inside is the module ``inner``.
 
-    The mode and the random bits, if the encoder has them, come from registers. Between two packets, a new mode waits
-    until all packets have left, and a new seed one cycle. Otherwise every beat passes in the same cycle.
+    The mode, the constants of a tensor and the random bits, if the encoder has them, come from registers. Between two
+    packets, a new mode waits until all packets have left, and new constants or a new seed one cycle. Otherwise every
+    beat passes in the same cycle.
 
     Parameters
     ----------
-    config : a `ConverterConfig` with AXI4-Stream (`table.encoder_with_axis`)
+    config : an encoder with AXI4-Stream (`table.encoder_with_axis`)
     inner : the name of its module
     """
 
     HAS_ENABLES = False
     """Multiplexers in front of registers stay in the text: they are easier to read."""
 
-    def __init__(self, config: ConverterConfig, inner: str) -> None:
+    def __init__(self, config: EncoderConfig, inner: str) -> None:
         self.config, self.inner, self.registers = config, inner, registers_of(config)
         pins = controlled_pins(config)
         self.streams = [pin for pin in pins if pin.role not in (Role.CLOCK, Role.RESET, Role.BUS)]
@@ -69,15 +70,26 @@ class ControlledConverter(wiring.Component):
                 m.d.sync += mode.eq(bus.settings["mode"])
             reasons.append(differs)
             user.append(mode)
+
+        def between(waits: str, now: str, register: str) -> Value:
+            """A signal that is set for one cycle between two packets, after a write of a register."""
+            is_written, acts = Signal(name=waits), Signal(name=now)
+            m.d.comb += acts.eq(is_written & ~has_begun)
+            with m.If(bus.written[register]):
+                m.d.sync += is_written.eq(1)
+            with m.Elif(acts):
+                m.d.sync += is_written.eq(0)
+            reasons.append(is_written)
+            return acts
+
+        constants = [port.name for port in constants_of(self.config)]
+        if constants:
+            of_packets = [Signal(WIDTH, name=f"{name}_of_packets") for name in constants]
+            with m.If(between("constants_wait", "takes_constants", constants[-1])):
+                m.d.sync += [taken.eq(bus.settings[name]) for name, taken in zip(constants, of_packets)]
+            user += of_packets
         if "seed" in bus.settings:
-            restarts = Signal()  # a seed was written
-            restart = Signal()
-            m.d.comb += restart.eq(restarts & ~has_begun)
-            with m.If(bus.written["seed"]):
-                m.d.sync += restarts.eq(1)
-            with m.Elif(restart):
-                m.d.sync += restarts.eq(0)
-            reasons.append(restarts)
+            restart = between("restarts", "restart", "seed")
             width = self.config.numerics.random_bits * self.config.lanes
             user.append(seeded_bits(m, width, bus.settings["seed"], restart, takes))
         m.d.comb += waits.eq(~has_begun & Cat(reasons).any())
@@ -99,6 +111,7 @@ class ControlledConverter(wiring.Component):
         taken = self.m_axis_tvalid & self.m_axis_tready
         scale_taken = self.m_axis_scale_tvalid & self.m_axis_scale_tready
         formats, scale = [mode.block.element for mode in self.config.modes], self.config.numerics.block.scale
+        nan = [code for code in range(1 << scale.bits) if scale.decode(code).kind == "nan"]
 
         def lanes(largest: bool) -> list[Value]:
             bits, found = formats[0].bits, list[Value]()
@@ -114,7 +127,6 @@ class ControlledConverter(wiring.Component):
                 found.append(taken & is_found)
             return found
 
-        nan = [] if scale.nan_code is None else [scale.nan_code]
         return {
             "blocks": [scale_taken],
             "saturated": lanes(largest=True),

@@ -19,7 +19,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from ..config.encode import ConverterConfig
 from ..config.tile import TURNED_STAGE, TileConfig, TileFormat, TileHardwareFields, tile_config
 from ..emission.modules import instantiated
-from ..encode.operand import lane_name
+from ..encode.operand import lane_name, operand_config, scale_key_layout
 from ..lanes.accumulator import KeyAccumulator
 from ..lanes.codes import BeatCodes
 from ..lanes.keys import front_stages
@@ -156,6 +156,7 @@ class TileEncoder(Pipeline[TileConfig]):
         writes_first, reads_first, reads_last = (
             Signal(name=name) for name in ("writes_first", "reads_first", "reads_last")
         )
+        keys_of_column = scale_key_layout(operand_config(config.of_column))
         scales, codes, marks = Signal(scale_bits * side, name="scales"), Signal(bits * side, name="codes"), []
         m.d.comb += [
             writes_first.eq(control.is_first_write),
@@ -163,7 +164,7 @@ class TileEncoder(Pipeline[TileConfig]):
             reads_last.eq(control.is_last_read),
         ]
         for column in range(side):
-            accumulator, lane = KeyAccumulator(config.of_column), ColumnCodes(config.of_column)
+            accumulator, lane = KeyAccumulator(keys_of_column), ColumnCodes(config.of_column)
             key = Signal(key_bits, name=self._named("amax", column))
             m.submodules[self._named("column_key", column)] = instantiated(accumulator, platform)
             m.submodules[self._named("column_codes", column)] = instantiated(lane, platform)

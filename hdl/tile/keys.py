@@ -29,8 +29,8 @@ class TileKeys(BeatKeys):
         self.key_bits = scale_key_layout(self.of_column).size
         super().__init__(config.of_row, fraction_bits)
 
-    def more_ports(self) -> dict[str, Member]:
-        return {"keys": Out(self.key_bits * self.config.lanes)}
+    def more_ports(self, lanes: int) -> dict[str, Member]:
+        return {"keys": Out(self.key_bits * lanes)}
 
     def more(self, m: Module, platform: object, numbers: list[Value]) -> dict[str, Value]:
         found = {}

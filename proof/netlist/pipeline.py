@@ -97,7 +97,7 @@ def bypassed(design: Design) -> Design:
     for module in modules.values():
         bypass(module)
     top = modules[design.top]
-    needed = _reaching(top, [bit for name, port in top["ports"].items() if name not in FLOW for bit in port["bits"]])
+    needed = reaching(top, [bit for name, port in top["ports"].items() if name not in FLOW for bit in port["bits"]])
     top["cells"] = {name: cell for name, cell in top["cells"].items() if name in needed}
     return design.of_netlist(modules)
 
@@ -188,14 +188,7 @@ def delays(module: dict) -> set[int]:
             raise StructureError("it has a register on another clock than clk")
     if len(edges) > 1:
         raise StructureError("it has registers on both edges of the clock")
-    graph, driver = _graph(module), drivers_of(module)
-    try:
-        order = list(TopologicalSorter(graph).static_order())
-    except CycleError as error:
-        registers = any(cells[name]["type"] in REGISTERS for name in error.args[1])
-        raise StructureError(
-            "a register feeds back into itself: it is no pipeline" if registers else "it has a combinational loop"
-        ) from None
+    driver, order = drivers_of(module), in_order(module)
     entering = {
         bit
         for name, port in module["ports"].items()
@@ -208,25 +201,36 @@ def delays(module: dict) -> set[int]:
         return frozenset({0}) if bit in entering else late[driver[bit]] if bit in driver else frozenset()
 
     for name in order:
-        found = frozenset().union(*map(of, _inputs(cells[name])))
+        found = frozenset().union(*map(of, inputs_of(cells[name])))
         late[name] = frozenset(n + 1 for n in found) if cells[name]["type"] in REGISTERS else found
     return set().union(
         *(of(bit) for port in module["ports"].values() if port["direction"] == "output" for bit in port["bits"])
     )
 
 
-def _reaching(module: dict, bits: list) -> set[str]:
+def in_order(module: dict) -> list[str]:
+    """The cells of a flat module, each behind those that drive it. Raises `StructureError` for feedback."""
+    try:
+        return list(TopologicalSorter(_graph(module)).static_order())
+    except CycleError as error:
+        registers = any(module["cells"][name]["type"] in REGISTERS for name in error.args[1])
+        raise StructureError(
+            "a register feeds back into itself: it is no pipeline" if registers else "it has a combinational loop"
+        ) from None
+
+
+def reaching(module: dict, bits: list) -> set[str]:
     """The cells of a module on which these bits depend."""
     driver, waiting = drivers_of(module), list(bits)
     found: set[str] = set()
     while waiting:
         if (name := driver.get(waiting.pop())) is not None and name not in found:
             found.add(name)
-            waiting += _inputs(module["cells"][name])
+            waiting += inputs_of(module["cells"][name])
     return found
 
 
-def _inputs(cell: dict) -> list:
+def inputs_of(cell: dict) -> list:
     """The bits on which the output of a cell depends; for a register, its data input."""
     if cell["type"] in REGISTERS:
         return cell["connections"]["D"]
@@ -237,7 +241,7 @@ def _inputs(cell: dict) -> list:
 def _graph(module: dict) -> dict[str, set[str]]:
     """The cells that drive the inputs of each cell of a flat module."""
     driver = drivers_of(module)
-    return {name: {driver[bit] for bit in _inputs(cell) if bit in driver} for name, cell in module["cells"].items()}
+    return {name: {driver[bit] for bit in inputs_of(cell) if bit in driver} for name, cell in module["cells"].items()}
 
 
 def _check_memories(module: dict) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
-from ...hdl import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig, TileConfig
+from ...hdl import CastConfig, DecoderConfig, HardwareConfig, TileConfig
 from ...hdl.config.beats import BeatConfig
+from ...hdl.lanes.keys import EncoderConfig
 from ...sim.transactions import Transactions
-from ...spec import Cast, Decode, Encode
+from ...spec import Cast, Decode, Encode, Nvfp4Encode
 from ..netlist.beats.axis_cast import AxisCast, of_a_word
 from ..netlist.beats.one_beat import of_a_beat, one_beat
 from ..netlist.beats.parts import ADDRESS, ENDS, Beats
@@ -24,8 +25,11 @@ from ..specification.beats.skid import place, skid_questions
 from ..specification.beats.stream_path import path_of_cast, path_of_decoder
 from ..specification.beats.tile import orders
 from ..specification.encode import Specification
+from ..specification.nvfp4 import Nvfp4Specification
 from .elementwise import ElementSpecification, ProvableCast, ProvableDecode
 from .encode import ProvableEncode
+from .nvfp4.encoder import ProvableNvfp4
+from .provable import Op, Provable, Stated
 from .question import Question
 
 
@@ -38,17 +42,15 @@ class InParts:
         raise StructureError(f"{config.formats} is proved in parts only")
 
 
-class EncodeInBeats(InParts, ProvableEncode):
-    """The proof of an encoder with lanes."""
-
-    handshake: ClassVar[str] = ENDS[Encode.name].delays
+class EncoderInBeats(InParts, Provable[Op, Stated]):
+    """The proof of an encoder with lanes, from the proof of a whole block."""
 
     def composed(
-        self, config: HardwareConfig[Encode], design: Design, specify: Callable[[Encode], Specification]
+        self, config: HardwareConfig[Op], design: Design, specify: Callable[[Op], Stated]
     ) -> Iterator[Question]:
         """Questions about the order of beats, for any numbers, and those about a whole block that `whole_block` puts
         together from the modules of a beat."""
-        assert isinstance(config, ConverterConfig)
+        assert isinstance(config, EncoderConfig)
         order = order_of(config, design)
         order.beats.check_delays()
         whole = whole_block(design, config, order.beats.without_registers(), order.beats.modules)
@@ -58,8 +60,20 @@ class EncodeInBeats(InParts, ProvableEncode):
         order.beats.check_known()
         yield from super().composed(at_once(config), whole, specify)
 
-    def knows_addresses(self, config: HardwareConfig[Encode], written: list[str]) -> bool:
+    def knows_addresses(self, config: HardwareConfig[Op], written: list[str]) -> bool:
         return written == [ADDRESS]
+
+
+class EncodeInBeats(EncoderInBeats[Encode, Specification], ProvableEncode):
+    """The proof of an encoder with lanes to a format with a shared exponent."""
+
+    handshake: ClassVar[str] = ENDS[Encode.name].delays
+
+
+class Nvfp4InBeats(EncoderInBeats[Nvfp4Encode, Nvfp4Specification], ProvableNvfp4):
+    """The proof of an NVFP4 encoder with lanes."""
+
+    handshake: ClassVar[str] = ENDS[Nvfp4Encode.name].delays
 
 
 class DecodeInBeats(InParts, ProvableDecode):

@@ -68,7 +68,8 @@ class Flow:
         self.dut.clk.value, self.dut.o_ready.value = 0, 0
         self.drive(None)
         self.dut.i_valid.value = 1
-        for cycles, reset in ((1, 1), (self.config.latency, 0), (1, 1)):
+        late = self.config.latency + self.config.is_elastic  # ready may be a register, which a reset clears
+        for cycles, reset in ((1, 1), (late, 0), (1, 1)):
             self.dut.rst.value = reset
             for _ in range(cycles):
                 await Timer(1, "ns")

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...hdl import DecoderConfig, HardwareConfig
 from ...hdl.config.axis import BYTE
+from ...hdl.config.beats import BeatConfig
 from ...hdl.decode.packed import BlockStream
-from ...spec import Cast, Decode, Encode, Port, Role, ScalePlace
+from ...spec import Cast, Decode, Encode, Nvfp4Encode, Port, Role, ScalePlace
 from ...spec.layouts.catalogue import ScaleByte
 
 ENCODER = """
@@ -150,7 +151,9 @@ def around_axis(config: HardwareConfig, top: str) -> tuple[str, str]:
 
 def _encoder(config: HardwareConfig, about: Mapping[str, object]) -> str:
     ports, pins = _widths(config.ports), _widths(config.pins)
-    user = [port.name for port in config.ports if port.role in (Role.RANDOM, Role.MODE)]
+    assert isinstance(config, BeatConfig)
+    random = [port for port in config.ports if port.role is Role.RANDOM]
+    user = [port.name for port in reversed((*config.of_block, *random))]
     return ENCODER.format(
         **about,
         scale_bits=ports["scale"],
@@ -158,7 +161,7 @@ def _encoder(config: HardwareConfig, about: Mapping[str, object]) -> str:
         keep_bits=pins["m_axis_tkeep"],
         codes_bits=ports["p"],
         bytes=pins["s_axis_tkeep"],
-        user=f" .s_axis_tuser({{{', '.join(sorted(user, reverse=True))}}})," if user else "",
+        user=f" .s_axis_tuser({{{', '.join(user)}}})," if user else "",
     )
 
 
@@ -220,6 +223,7 @@ def _widths(ports: Sequence[Port]) -> dict[str, int]:
 
 AROUND: dict[str, Callable[[HardwareConfig, Mapping[str, object]], str]] = {
     Encode.name: _encoder,
+    Nvfp4Encode.name: _encoder,
     Decode.name: _decoder,
     Cast.name: _cast,
 }

@@ -9,17 +9,17 @@ in which they are left out, and the bits are a question about these modules with
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
-from ....hdl import ConverterConfig, DecoderConfig
+from ....hdl import DecoderConfig
 from ....hdl.config.beats import BeatConfig
-from ....hdl.lanes.keys import front_stages
-from ....spec import Decode, Encode
+from ....hdl.lanes.keys import EncoderConfig, front_stages
+from ....spec import Decode, Encode, Nvfp4Encode
 from ..design import DISSOLVED, FREED, UNSAID, Cut, Design, Part, provide
 from ..handshake import GATES
-from ..pipeline import BITS, WITH_ENABLES, bypass, check_delay
+from ..pipeline import BITS, REGISTERS, WITH_ENABLES, bypass, check_delay, in_order, inputs_of, reaching
 from ..structure import StructureError, drivers_of
 
 KEYS, CODES, NUMBERS = "beat_keys", "beat_codes", "beat_numbers"
@@ -61,18 +61,30 @@ class Ends:
         return {*inputs, *(self.results if instance == self.back else ())}
 
 
+ENCODER = Ends(
+    front=KEYS,
+    back=CODES,
+    of_block=("key", "mode"),
+    inputs=("x", "mode", "random"),
+    results=("scale", "p", *MARKS),
+    control=("has_block", "write_beat", "read_beat"),
+    delays="the modules in front of the store and behind it are pure delays with an enable; the second one takes the "
+    "key and the mode of a block with its first beat",
+    axis=("valid_q", "running_q", "beat", "scale_valid"),
+    scales=("m_axis_scale_tready",),
+)
+
+CONSTANTS = ("k", "d", "a")
+"""Inputs of an NVFP4 encoder with the constants of a tensor."""
+
 ENDS: dict[str, Ends] = {
-    Encode.name: Ends(
-        front=KEYS,
-        back=CODES,
-        of_block=("key", "mode"),
-        inputs=("x", "mode", "random"),
-        results=("scale", "p", *MARKS),
-        control=("has_block", "write_beat", "read_beat"),
+    Encode.name: ENCODER,
+    Nvfp4Encode.name: replace(
+        ENCODER,
+        of_block=("key", *CONSTANTS),
+        inputs=("x", *CONSTANTS, "random"),
         delays="the modules in front of the store and behind it are pure delays with an enable; the second one takes "
-        "the key and the mode of a block with its first beat",
-        axis=("valid_q", "running_q", "beat", "scale_valid"),
-        scales=("m_axis_scale_tready",),
+        "the key and the constants of a block with its first beat",
     ),
     Decode.name: Ends(
         back=NUMBERS,
@@ -130,7 +142,7 @@ class Beats:
         """Registers in front of the store."""
         if not self.ends.front:
             return 0
-        assert isinstance(self.config, ConverterConfig)
+        assert isinstance(self.config, EncoderConfig)
         return sum(place in front_stages(self.config) for place in self.places)
 
     @property
@@ -369,58 +381,76 @@ class Delay:
         self.drivers = drivers_of(module)
 
     def check(self, registers: int) -> None:
-        of_beat, of_block = [], []
-        for name, cell in self.module["cells"].items():
-            if not cell["type"].startswith("$_DFF"):
-                continue
-            pins = cell["connections"]
-            if cell["type"] != "$_DFFE_PP_" or pins["C"] != self.ports.get("clk"):
+        moving = [cell for cell in self.module["cells"].values() if cell["type"].startswith("$_DFF")]
+        for cell in moving:
+            if cell["type"] != "$_DFFE_PP_" or cell["connections"]["C"] != self.ports.get("clk"):
                 raise StructureError(f"{self.instance} has a register without an enable")
-            if self._is(pins["E"][0], lambda enable, first: enable):
-                of_beat.append(name)
-            elif self._is(pins["E"][0], lambda enable, first: enable and first):
-                of_block.append(name)
-            else:
+        firsts, keeping = self._firsts(moving), dict[object, int]()
+        for cell in moving:
+            enable = cell["connections"]["E"][0]
+            found = {bit: firsts[bit] for bit in self.leaves([enable]) if bit in firsts}
+            if self._is(enable, found, lambda enable, first: enable):
+                continue
+            if len({*found.values()}) != 1 or not self._is(enable, found, lambda enable, first: enable and first):
                 raise StructureError(f"{self.instance} has a register that does not move with its enable")
-        self._check_sources(of_beat, of_block)
-        for name in (*of_beat, *of_block):
-            cell = self.module["cells"][name]
+            keeping[cell["connections"]["Q"][0]] = min(found.values())
+        for cell in moving:
             cell["type"] = "$_DFF_P_"
             del cell["connections"]["E"], cell["port_directions"]["E"]
         check_delay(self.module, registers)
+        self._check_sources(keeping)
 
-    def _check_sources(self, of_beat: list[str], of_block: list[str]) -> None:
-        """Registers of a block take the inputs of a block, and nothing else does."""
+    def _firsts(self, registers: Iterable[dict]) -> dict[object, int]:
+        """The bits that say that a beat is the first of its block, and how many registers each is behind."""
+        taken: dict[object, list[object]] = {}
+        for cell in registers:
+            pins = cell["connections"]
+            if pins["E"] == self.ports.get("enable"):
+                taken.setdefault(pins["D"][0], []).append(pins["Q"][0])
+        found = dict.fromkeys(self.ports.get("is_first", ()), 0)
+        waiting = list(found)
+        for bit in waiting:
+            found |= dict.fromkeys(taken.get(bit, ()), found[bit] + 1)
+            waiting += taken.get(bit, ())
+        return found
+
+    def _check_sources(self, keeping: Mapping[object, int]) -> None:
+        """Registers of a block (``keeping``, and how many registers the first beat is behind there) take the inputs of
+        a block, as many registers behind, and nothing else does."""
         cells = self.module["cells"]
-        shared = {bit for port in self.of_block for bit in self.ports.get(port, ())}
+        late: dict[object, set[int]] = {bit: {0} for port in self.of_block for bit in self.ports.get(port, ())}
         others = {
             bit
             for name, port in self.module["ports"].items()
             if port["direction"] == "input" and name not in (*self.of_block, "clk")
             for bit in port["bits"]
         }
-        kept = {bit for name in of_block for bit in cells[name]["connections"]["Q"]}
-        moved = {bit for name in of_beat for bit in cells[name]["connections"]["Q"]}
-        inputs = [bit for name in of_block for bit in cells[name]["connections"]["D"]]
-        if self.leaves(inputs) & (others | kept | moved):
-            raise StructureError(f"{self.instance} keeps more than the scale of a block with its first beat")
-        ends = [bit for name in of_beat for bit in cells[name]["connections"]["D"]]
-        ends += [
-            bit for name, port in self.module["ports"].items() if port["direction"] == "output" for bit in port["bits"]
-        ]
-        if self.leaves(ends) & shared:
+        mixed = others | keeping.keys()
+        """Bits that depend on more than inputs of a block."""
+        for name in in_order(self.module):
+            cell = cells[name]
+            given = inputs_of(cell)
+            behind, is_mixed = set().union(*(late.get(bit, ()) for bit in given)), not mixed.isdisjoint(given)
+            is_register = cell["type"] in REGISTERS
+            for pin, way in cell["port_directions"].items():
+                for bit in cell["connections"][pin] if way == "output" else ():
+                    if bit not in keeping:
+                        late[bit] = {count + is_register for count in behind}
+                        mixed |= {bit} if is_mixed else set()
+                    elif is_mixed or behind - {keeping[bit]}:
+                        raise StructureError(
+                            f"{self.instance} keeps more than the scale of a block with its first beat"
+                        )
+        results = {
+            bit for port in self.module["ports"].values() if port["direction"] == "output" for bit in port["bits"]
+        }
+        if any(late.get(bit) for bit in results):
             raise StructureError(
                 f"{self.instance} uses the {self.of_block[0]} of a block with another beat than its first"
             )
-        of_scale = self.ports.get("scale", ())
-        found, waiting = set[object](), list(of_scale)
-        while waiting:  # through registers
-            leaves = self.leaves(waiting) - found
-            found |= leaves
-            waiting = [
-                bit for leaf in leaves if leaf in kept | moved for bit in cells[self.drivers[leaf]]["connections"]["D"]
-            ]
-        if found & others:
+        scale = [*self.ports.get("scale", ())]
+        needed = {*scale, *(bit for name in reaching(self.module, scale) for bit in inputs_of(cells[name]))}
+        if needed & others:
             raise StructureError(f"the scale of {self.instance} depends on more than the key and the mode of the block")
 
     def leaves(self, bits: Iterable) -> set:
@@ -439,11 +469,11 @@ class Delay:
                 waiting += [one for pin, way in ways.items() if way == "input" for one in cell["connections"][pin]]
         return found
 
-    def _is(self, bit: object, wanted: Callable[[bool, bool], bool]) -> bool:
+    def _is(self, bit: object, firsts: Iterable[object], wanted: Callable[[bool, bool], bool]) -> bool:
         """Is a signal a function of the enable and of the first beat of a block?"""
-        enable, first = (self.ports.get(name, [None])[0] for name in ("enable", "is_first"))
+        (enable,) = self.ports.get("enable", [None])
         return all(
-            self._value(bit, {enable: e, first: f, "0": False, "1": True}) == wanted(e, f)
+            self._value(bit, {enable: e, **dict.fromkeys(firsts, f), "0": False, "1": True}) == wanted(e, f)
             for e, f in product((False, True), repeat=2)
         )
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
-from ....hdl import ConverterConfig
+from ....hdl import Nvfp4Config
 from ....hdl.config.architecture import Interface
+from ....hdl.lanes.keys import EncoderConfig
 from ..design import Design
+from ..pipeline import inputs_of, reaching
 from ..structure import StructureError, drivers_of
-from .parts import CODES, KEYS
+from .parts import CODES, CONSTANTS, KEYS
 
 OF_SCALE = "is_large"
 """An input of lanes that is a function of the scale: `BeatCodes` computes it once for all of them."""
@@ -24,29 +27,36 @@ OF_SCALE = "is_large"
 STORED = "mxcast_stored"
 """The start of the names of modules that compute the stored bits of a number."""
 
+MAXIMUM = "mxcast_maximum"
+"""The module that finds the largest magnitude of a block of NVFP4."""
+
 SPLIT = ["flatten", "opt_clean", "simplemap", "techmap", "opt_clean"]
 """Split cells to one output bit, so that lanes that share an operation on vectors are separated."""
 
 
-def at_once(config: ConverterConfig) -> ConverterConfig:
+def at_once(config: EncoderConfig) -> EncoderConfig:
     """The configuration of the whole block at once, without registers."""
     micro = dataclasses.replace(config.microarchitecture, lanes=0, interface=Interface.STREAM, registered_after=())
     return dataclasses.replace(config, microarchitecture=micro)
 
 
-def whole_block(design: Design, config: ConverterConfig, modules: dict[str, dict], kinds: dict[str, str]) -> Design:
+def whole_block(design: Design, config: EncoderConfig, modules: dict[str, dict], kinds: dict[str, str]) -> Design:
     """The design of a whole block, with the ports of `at_once`, from ``modules`` without registers. ``kinds`` names the
     modules in front of the store and behind it. Raises `StructureError` if a number reaches another lane than its own,
     or the key, the mode or the place of a beat does not pass as it has to."""
-    return _Assembly(design, config, modules, kinds).design()
+    assembly = _Nvfp4Assembly if isinstance(config, Nvfp4Config) else _Assembly
+    return assembly(design, config, modules, kinds).design()
 
 
 class _Assembly:
     """The netlist of the block in the making."""
 
-    def __init__(
-        self, design: Design, config: ConverterConfig, modules: dict[str, dict], kinds: dict[str, str]
-    ) -> None:
+    UNUSED: ClassVar[tuple[str, ...]] = ("marks",)
+    """Inputs of a beat on which its key does not depend."""
+    BEGIN: ClassVar[str] = "codes_"
+    """Begins the names of the cells behind the store that all lanes share."""
+
+    def __init__(self, design: Design, config: EncoderConfig, modules: dict[str, dict], kinds: dict[str, str]) -> None:
         self.read, self.config, self.modules, self.kind_of_keys = design, config, modules, kinds[KEYS]
         self.keys, self.codes = (modules[kinds[name]] for name in (KEYS, CODES))
         self.bits = count(2)
@@ -56,6 +66,13 @@ class _Assembly:
         }
         self.cells: dict[str, dict] = {}
         self.stored: dict[str, dict] = {}
+
+    @cached_property
+    def flat_keys(self) -> dict:
+        """The module in front of the store as gates."""
+        top = self.read.top
+        others = {name: module for name, module in self.modules.items() if name != top}
+        return self.read.of_netlist({top: self.keys, **others}).netlist_after(SPLIT)[top]
 
     def fresh(self, width: int) -> list:
         return [next(self.bits) for _ in range(width)]
@@ -68,27 +85,37 @@ class _Assembly:
 
     def of_beat(self, beat: int) -> dict[str, list]:
         """The bits of a beat at the ports of the modules."""
-        shared = {"mode": self.ports["mode"]["bits"]} if "mode" in self.ports else {}
+        shared = {port.name: self.ports[port.name]["bits"] for port in self.config.of_block}
         own: dict[str, list] = {name: self.slice(name, beat) for name in ("x", "random") if name in self.ports}
-        marks = self.keys["ports"].get("marks", {"bits": []})["bits"]  # of a packet; `check_passed` follows them
-        return {**shared, **own, "marks": ["0"] * len(marks)}
+        return {**shared, **own}
 
     def design(self) -> Design:
         self.check_passed()
-        keys = [self.key(beat) for beat in range(self.config.beats)]
-        largest = keys[0]
-        for beat, key in enumerate(keys[1:], 1):
-            largest = self.larger(largest, key, beat)
-        names = self.lanes(largest)
+        names = self.lanes(self.largest())
         nets = {name: {"hide_name": 0, "bits": bits, "attributes": {}} for name, bits in names.items()}
         nets |= {name: {"hide_name": 0, "bits": port["bits"], "attributes": {}} for name, port in self.ports.items()}
         top = {"attributes": {"top": "1"}, "ports": self.ports, "cells": self.cells, "netnames": nets}
         return self.read.of_netlist({self.read.top: top, **self.modules, **self.stored})
 
+    def largest(self) -> list:
+        """Add the modules in front of the store; returns the largest of the keys."""
+        keys = [self.key(beat) for beat in range(self.config.beats)]
+        largest = keys[0]
+        for beat, key in enumerate(keys[1:], 1):
+            largest = self.larger(largest, key, beat)
+        return largest
+
     def check_passed(self) -> None:
-        """Raise `StructureError` unless modes, random bits, places and marks of beats pass the modules unchanged."""
+        """Raise `StructureError` unless modes, random bits, places and marks of beats pass the modules unchanged, and
+        the key of a beat does not depend on `UNUSED`."""
+        unused = {bit: name for name in self.UNUSED for bit in self.flat_keys["ports"].get(name, {"bits": []})["bits"]}
+        key = self.flat_keys["ports"]["key"]["bits"]
+        inputs = (inputs_of(self.flat_keys["cells"][name]) for name in reaching(self.flat_keys, key))
+        if found := next((unused[bit] for bits in (key, *inputs) for bit in bits if bit in unused), None):
+            raise StructureError(f"the key of a beat depends on its {found}")
+        given = [*(port.name for port in self.config.of_block), "random", "marks"]
         for module, pairs in (
-            (self.keys, {"mode_of_beat": "mode", "random_of_beat": "random", "marks_of_beat": "marks"}),
+            (self.keys, {f"{name}_of_beat": name for name in given}),
             (self.codes, {"o_first": "is_first", "o_last": "is_last", "o_marks": "marks"}),
         ):
             for result, given in pairs.items():
@@ -97,7 +124,8 @@ class _Assembly:
 
     def key(self, beat: int) -> list:
         """The key of a beat."""
-        given = self.of_beat(beat)
+        unused = {name: ["0"] * len(self.keys["ports"].get(name, {"bits": []})["bits"]) for name in self.UNUSED}
+        given = {**self.of_beat(beat), **unused}
         connections = {
             name: given[name] if port["direction"] == "input" else self.fresh(len(port["bits"]))
             for name, port in self.keys["ports"].items()
@@ -131,9 +159,8 @@ class _Assembly:
                 raise StructureError(f"the code of lane {lane} does not come from one module")
             elements += found
         moved: dict[object, object] = {"0": "0", "1": "1", "x": "x"}
-        for name, bits in (("key", largest), ("scale", self.ports["scale"]["bits"]), ("mode", None)):
-            if name in ports:
-                moved |= dict(zip(ports[name], bits or self.ports[name]["bits"]))
+        for name in ("key", "scale", *(port.name for port in self.config.of_block)):
+            moved |= dict(zip(ports[name], largest if name == "key" else self.ports[name]["bits"]))
 
         def shared(bits: list) -> list:
             return [moved[bit] if bit in moved else moved.setdefault(bit, next(self.bits)) for bit in bits]
@@ -141,21 +168,18 @@ class _Assembly:
         for name in self.of_block(elements):
             cell = codes["cells"][name]
             pins = {pin: shared(bits) for pin, bits in cell["connections"].items()}
-            self.cells[f"codes_{name}"] = {**cell, "connections": pins}
+            self.cells[f"{self.BEGIN}{name}"] = {**cell, "connections": pins}
         stored = list(self.kinds(elements, ports["numbers"]))
         for beat in range(self.config.beats):
             given, p = self.of_beat(beat), self.slice("p", beat)
             random = dict(zip(ports.get("random", ()), given.get("random", ())))
             for lane, (name, kind) in enumerate(zip(elements, stored)):
                 cell = codes["cells"][name]
-                wide, x = self.fresh(len(cell["connections"]["x"])), given["x"]
-                size = len(x) // lanes
-                self.add(
-                    f"stored_{beat}_{lane}",
-                    kind,
-                    {"x": x[size * lane : size * (lane + 1)], "wide": wide},
-                    {"x": "input", "wide": "output"},
-                )
+                size = len(given["x"]) // lanes
+                x = wide = given["x"][size * lane : size * (lane + 1)]
+                if kind:
+                    wide = self.fresh(len(cell["connections"]["x"]))
+                    self.add(f"stored_{beat}_{lane}", kind, {"x": x, "wide": wide}, {"x": "input", "wide": "output"})
                 connections = {
                     pin: [random[bit] if bit in random else shared([bit])[0] for bit in bits]
                     for pin, bits in cell["connections"].items()
@@ -230,10 +254,9 @@ class _Assembly:
         return list(found)
 
     def kinds(self, elements: list[str], numbers: list) -> Iterator[str]:
-        """The module of each lane that computes the stored bits of a number. Equal lanes share one."""
-        top = self.read.top
-        others = {name: module for name, module in self.modules.items() if name != top}
-        flat = self.read.of_netlist({top: self.keys, **others}).netlist_after(SPLIT)[top]
+        """The module of each lane that computes the stored bits of a number; empty if they are the number. Equal lanes
+        share one."""
+        flat = self.flat_keys
         place = {bit: number for number, bit in enumerate(numbers)}
         sources = flat["ports"]["numbers"]["bits"]
         x, names = flat["ports"]["x"]["bits"], dict[str, str]()
@@ -243,6 +266,9 @@ class _Assembly:
                 sources[place[bit]] if bit in place else bit for bit in self.codes["cells"][element]["connections"]["x"]
             ]
             module = cone(flat, x[width * lane : width * (lane + 1)], wanted, f"lane {lane}")
+            if module["ports"]["wide"]["bits"] == module["ports"]["x"]["bits"]:
+                yield ""
+                continue
             name = names.setdefault(str(module), f"{STORED}{len(names)}")
             self.stored[name] = module
             yield name
@@ -256,6 +282,28 @@ class _Assembly:
             "port_directions": {pin: ways[pin] for pin in pins},
             "connections": pins,
         }
+
+
+class _Nvfp4Assembly(_Assembly):
+    """The netlist of a block of NVFP4. One module has all that finds the largest magnitude."""
+
+    UNUSED = (*CONSTANTS, "random", "marks")
+    BEGIN = ""
+
+    def largest(self) -> list:
+        outside, self.cells = self.cells, {}
+        x, amax = self.ports["x"]["bits"], super().largest()
+        self.stored[MAXIMUM] = {
+            "attributes": {},
+            "ports": {"x": {"direction": "input", "bits": x}, "amax": {"direction": "output", "bits": amax}},
+            "cells": self.cells,
+            "netnames": {
+                name: {"hide_name": 0, "bits": bits, "attributes": {}} for name, bits in (("x", x), ("amax", amax))
+            },
+        }
+        self.cells, found = outside, self.fresh(len(amax))
+        self.add("maximum", MAXIMUM, {"x": x, "amax": found}, {"x": "input", "amax": "output"})
+        return found
 
 
 def _parameter(value: int) -> str:

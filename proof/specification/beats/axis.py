@@ -53,13 +53,14 @@ def axis_questions(entering: Induction, leaving: Induction) -> Iterator[Question
 
 def core(beats: Beats, control: dict) -> dict:
     """The core, from the register at the input to the valid bit in front of the registers at the output."""
-    left_out = {"x", "marks", "mode", "random", "p", "o_marks", "scale", "o_first", "o_last", *EARLY}
+    entering = {"marks", "random", *(port.name for port in beats.config.of_block)}
+    left_out = {"x", *entering, "p", "o_marks", "scale", "o_first", "o_last", *EARLY}
     kept = [
         name
         for name in control["ports"]
         if not name.startswith(("s_axis_", "m_axis_"))
         and name not in {f"{KEYS}_{port}" for port in left_out}
-        and name not in {f"{CODES}_{port}" for port in left_out if port not in ("marks", "mode", "random")}
+        and name not in {f"{CODES}_{port}" for port in left_out - entering}
     ]
     made = cut(cut(control, "valid_q", kept), "back_enable", [*kept, "cut_valid_q"])
     wires = {"seen_ready": "core_ready", "seen_coming": f"valid_{beats.places[-2]}_q"}
@@ -69,8 +70,10 @@ def core(beats: Beats, control: dict) -> dict:
 def enters(beats: Beats, control: dict) -> Induction:
     """The statements about packets that enter."""
     config, numerics, top = beats.config, beats.config.numerics, "mxcast_entered"
-    mode, random = config.mode_bits if config.alternatives else 0, numerics.random_bits * config.lanes
-    user = mode + random
+    random = {"random": numerics.random_bits * config.lanes} if numerics.random_bits else {}
+    given = {f"{KEYS}_{port.name}": port.width for port in config.of_block}
+    given = {**{f"{KEYS}_{name}": bits for name, bits in random.items()}, **dict(reversed(given.items()))}
+    user = sum(given.values())
     of_keys = [name for name in control["ports"] if name.startswith(f"{KEYS}_") and name != f"{KEYS}_enable"]
     outside = ["aclk", "aresetn", *(name for name in control["ports"] if name.startswith("s_axis_"))]
     made = seen(cut(control, "core_ready", [*outside, *of_keys]), {"seen_beat": "beat", "seen_running": "running_q"})
@@ -83,7 +86,6 @@ def enters(beats: Beats, control: dict) -> Induction:
     }
     size, lanes, place = numerics.source.bits // 8, config.lanes, (config.beats - 1).bit_length()
     width = 8 * size * lanes
-    given = {f"{KEYS}_{name}": bits for name, bits in (("random", random), ("mode", mode)) if bits}
     wires = "".join(f"wire [{bits - 1}:0] {name}; " for name, bits in given.items())
     wrapper = f"""module {top}(input clk, rst, tlast, tvalid, core_ready, input [{width - 1}:0] tdata,
   input [{size * lanes - 1}:0] tkeep, input [{max(user, 1) - 1}:0] tuser,

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
-from ....spec import Decode, Encode
+from ....spec import Decode, Encode, Nvfp4Encode
 from ...netlist.beats.parts import CODES, KEYS, NUMBERS, Beats
 from ...netlist.design import Part
 from ...netlist.structure import StructureError
@@ -40,6 +40,10 @@ WRONG = (
 
 NOUNS: dict[str, dict[str, str]] = {
     Encode.name: {},
+    Nvfp4Encode.name: {
+        "another mode": "other constants of its tensor",
+        "the mode of its own block": "the constants of its own block",
+    },
     Decode.name: {
         "the numbers": "the codes",
         "another largest key than its block has, or before its block is whole": "another scale than its block has",
@@ -96,6 +100,11 @@ class Order:
         for words, others in NOUNS[self.beats.config.numerics.name].items():
             sentence = sentence.replace(words, others)
         return sentence
+
+    @property
+    def steady(self) -> tuple[str, ...]:
+        """The inputs that are the same for all beats of a block: together they are its mode in `order.sv`."""
+        return tuple(port.name for port in self.beats.config.of_block)
 
     @property
     def back(self) -> int:
@@ -156,7 +165,7 @@ class Order:
         if not self.has_store:
             ports = self.beats.design.modules[self.beats.modules[NUMBERS]]["ports"]
             return {"KEY": width("scale"), "WORD": width("p", "random"), "STEADY": 1, "MODE": 1}
-        steady = max(1, width(f"{KEYS}_mode_of_beat"))
+        steady = max(1, width(*(f"{KEYS}_{name}_of_beat" for name in self.steady)))
         return {
             "KEY": width(f"{KEYS}_key"),
             "WORD": width(f"{KEYS}_numbers", f"{KEYS}_random_of_beat"),
@@ -168,7 +177,7 @@ class Order:
         """The module that connects the design and the statements."""
         beats, count = self.beats, self.beats.config.beats
         place, halves = max(1, (count - 1).bit_length()), 1 + beats.has_halves
-        widths, has_modes = self.widths(ports), f"{CODES}_mode" in ports
+        widths, has_modes = self.widths(ports), self.has_store and bool(self.steady)
         parameters = widths | {
             "STORE": int(self.has_store),
             "FRONT": beats.front,
@@ -206,14 +215,12 @@ class Order:
             f"{KEYS}_key": "written_key",
             f"{KEYS}_numbers": f"written_word[{numbers - 1}:0]",
             f"{KEYS}_random_of_beat": f"written_word[{word - 1}:{numbers}]",
-            f"{KEYS}_mode_of_beat": f"written_mode[{steady - 1}:0]",
             f"{KEYS}_marks_of_beat": f"written_mode[{mode - 1}:{steady}]",
             f"{KEYS}_enable": "front_enable",
             f"{CODES}_enable": "back_enable",
             f"{CODES}_key": "read_key",
             f"{CODES}_numbers": f"read_word[{numbers - 1}:0]",
             f"{CODES}_random": f"read_word[{word - 1}:{numbers}]",
-            f"{CODES}_mode": f"read_mode[{steady - 1}:0]",
             f"{CODES}_marks": "ends",
             f"{CODES}_is_first": "read_first",
             f"{CODES}_is_last": "read_last",
@@ -238,6 +245,14 @@ class Order:
             "seen_ready": "i_ready",
             "seen_coming": "o_valid",
         }
+        low = 0
+        for port in beats.config.of_block:
+            place = f"[{low + port.width - 1}:{low}]"
+            connected |= {
+                f"{KEYS}_{port.name}_of_beat": f"written_mode{place}",
+                f"{CODES}_{port.name}": f"read_mode{place}",
+            }
+            low += port.width
         if missing := [name for name in ports if name not in connected]:
             raise StructureError(f"{beats.design.top} has an unexpected port {missing[0]}")
         pins = ", ".join(f".{name}({wire})" for name, wire in connected.items() if name in ports)
@@ -309,8 +324,9 @@ class Order:
         if self.beats.config.numerics.random_bits:
             numbers = f"(concat {part.wire('random_of_beat', given)} {numbers})"
         pairs = {"key": part.wire("key", given), "word": numbers}
-        if self.beats.config.alternatives:
-            pairs["mode"] = part.wire("mode", given)
+        steady = [part.wire(name, given) for name in self.steady]
+        if steady:
+            pairs["mode"] = reduce(lambda low, high: f"(concat {high} {low})", steady)
         if self.beats.config.has_axis:  # the marks of a packet can be anything
             pairs.pop("mode", None)
         equal = [f"(assert (= {self.system.wire(name, state)} {value}))\n" for name, value in pairs.items()]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
-from mxcast.hdl import StreamConverter, config_of, converter_config, describe, verilog
+from mxcast.hdl import StreamConverter, config_of, converter_config, describe, nvfp4_config, verilog
 from mxcast.hdl.config.command import command_line
 from mxcast.models import quantize
 from mxcast.native.folder import dpi_files
@@ -140,6 +140,47 @@ def test_the_verilog_has_no_warning(fields, tmp_path):
     file = tmp_path / "narrow.v"
     file.write_text(text)
     assert not lint("--lint-only", "-Wall", "--top-module", "narrow", file)
+
+
+@pytest.mark.parametrize("fields", [{"lanes": 2}, {"lanes": 8, "interface": "axis", "rounding": "sr"}])
+def test_the_verilog_of_nvfp4_has_no_warning(fields, tmp_path):
+    file = tmp_path / "narrow.v"
+    file.write_text(verilog(nvfp4_config("nvfp4", **fields), "narrow"))
+    assert not lint("--lint-only", "-Wall", "--top-module", "narrow", file)
+
+
+def test_constants_of_a_tensor_are_in_tuser():
+    config = nvfp4_config("nvfp4", lanes=4, interface="axis", rounding="sr", random_bits=3)
+    assert [port.name for port in config.of_block] == ["k", "d"]
+    assert next(pin.width for pin in config.pins if pin.name == "s_axis_tuser") == 64 + 12
+    assert config.microarchitecture.registered_after == ("factor", "output")
+    assert config_of(json.loads(json.dumps(config.to_dict()))) == config
+    assert command_line(config) == (
+        "nvfp4 --profile nvfp4_te --set rounding=sr --set random_bits=3 --set interface=axis --set lanes=4 "
+        "--set form=product"
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"lanes": 16}, "lanes must be 1, 2, 4, 8, so that a block of 16 has several beats, not 16"),
+        ({"interface": "axis"}, "the interface axis needs lanes: give lanes too"),
+        ({"lanes": 4, "form": "table"}, "the form table needs whole blocks, but lanes .*: leave out form or lanes"),
+        (
+            {"lanes": 4, "order": "paper", "four_over_six": "mse"},
+            "four_over_six compares errors of whole blocks, but lanes deliver parts of a block: leave out lanes",
+        ),
+        ({"lanes": 4, "layout": "modelopt"}, "a layout needs whole blocks, but lanes .*: leave out layout or lanes"),
+        (
+            {"lanes": 4, "interface": "axis", "layout": "modelopt"},
+            "an encoder with AXI4-Stream has no layout: leave .*",
+        ),
+    ],
+)
+def test_impossible_lanes_of_nvfp4_are_refused(fields, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        nvfp4_config("nvfp4", **fields)
 
 
 @pytest.mark.parametrize(("lanes", "width"), [(8, 8 * (1 + 8 + 4 + 1)), (1, 1 + 8 + 4 + 1)])

@@ -10,14 +10,16 @@ import re
 
 import pytest
 
-from mxcast.hdl import converter_config
+from mxcast.hdl import HardwareConfig, converter_config, nvfp4_config
 from mxcast.hdl.emission.emit import controlled
 from mxcast.host.errors import ToolError
 from mxcast.spec.operations.random_source import initial_states
 from mxcast.synth.yosys import execute
 
-CONFIG = converter_config("e4m3,e5m2,int8", lanes=4, interface="axis", block_size=8, rounding="sr", random_bits=9)
-GENERATORS = len(initial_states(36))
+MODES = converter_config("e4m3,e5m2,int8", lanes=4, interface="axis", block_size=8, rounding="sr", random_bits=9)
+NVFP4 = nvfp4_config("nvfp4", lanes=4, interface="axis", rounding="sr", random_bits=9)
+RANDOM = 36
+GENERATORS = len(initial_states(RANDOM))
 
 PASSED_IN = ("aresetn", "s_axis_tdata", "s_axis_tkeep", "s_axis_tlast", "m_axis_tready", "m_axis_scale_tready")
 PASSED_OUT = tuple(
@@ -32,14 +34,6 @@ PASSED_OUT = tuple(
 PROPERTIES = {
     **{f"{pin} passes": f"{{encoder.{pin}}} == {{{pin}}}" for pin in (*PASSED_IN, *PASSED_OUT, "m_axis_scale_tvalid")},
     "a beat enters both or none": "({encoder.s_axis_tvalid} && {encoder.s_axis_tready}) == enters",
-    "mode and random bits are registers": (
-        "{encoder.s_axis_tuser} == {{random, {mode_of_packets.q}}}".replace("random", "random[35:0]")
-    ),
-    "a mode changes between packets": (
-        "!{aresetn} || {mode_of_packets.d} == {mode_of_packets.q} || "
-        "!{has_begun.q} && !enters && {packets_inside.q} == 0"
-    ),
-    "no beat meets another mode": "!enters || {has_begun.q} || {mode_of_packets.q} == {mode_setting.q}",
     **{
         f"generator {number} steps with beats": (
             f"!{{aresetn}} || !{{has_begun.q}} || "
@@ -64,6 +58,28 @@ PROPERTIES = {
 }
 """Properties in Verilog, with ports in braces."""
 
+OF_MODES = {
+    "mode and random bits are registers": (
+        f"{{encoder.s_axis_tuser}} == {{{{random[{RANDOM - 1}:0], {{mode_of_packets.q}}}}}}"
+    ),
+    "a mode changes between packets": (
+        "!{aresetn} || {mode_of_packets.d} == {mode_of_packets.q} || "
+        "!{has_begun.q} && !enters && {packets_inside.q} == 0"
+    ),
+    "no beat meets another mode": "!enters || {has_begun.q} || {mode_of_packets.q} == {mode_setting.q}",
+}
+
+CHANGED = "{{{d_of_packets.d}, {k_of_packets.d}}} == "
+OF_CONSTANTS = {
+    "constants and random bits are registers": (
+        f"{{encoder.s_axis_tuser}} == {{{{random[{RANDOM - 1}:0], {{d_of_packets.q}}, {{k_of_packets.q}}}}}}"
+    ),
+    "constants change together between packets": (
+        f"!{{aresetn}} || {CHANGED}{{{{{{d_of_packets.q}}, {{k_of_packets.q}}}}}} || "
+        f"!{{has_begun.q}} && !enters && {CHANGED}{{{{{{d_setting.q}}, {{k_setting.q}}}}}}"
+    ),
+}
+
 COMMON = """
   function [31:0] next(input [31:0] x);
     reg [31:0] y, z;
@@ -79,9 +95,9 @@ COMMON = """
 """
 
 
-def opened(text: str, folder) -> dict[str, dict]:
+def opened(text: str, config: HardwareConfig, folder) -> dict[str, dict]:
     """The ports of the module in ``open.v``, in which registers and the pins of the encoder are ports."""
-    head = ", ".join(f"{pin.direction} [{pin.width - 1}:0] {pin.name}" for pin in CONFIG.pins)
+    head = ", ".join(f"{pin.direction} [{pin.width - 1}:0] {pin.name}" for pin in config.pins)
     (folder / "dut.v").write_text(f"{text}\n(* blackbox *) module mx({head}); endmodule\n")
     execute(
         [
@@ -99,9 +115,10 @@ def opened(text: str, folder) -> dict[str, dict]:
     return json.loads((folder / "open.json").read_text())["modules"]["mx_axil"]["ports"]
 
 
-def holds(text: str, properties: dict[str, str], folder) -> bool:
-    """Whether Yosys proves these properties."""
-    ports = opened(text, folder)
+def holds(text: str, config: HardwareConfig, folder) -> bool:
+    """Whether Yosys proves the properties of a configuration."""
+    ports = opened(text, config, folder)
+    properties = PROPERTIES | (OF_MODES if config is MODES else OF_CONSTANTS)
     names = {name: f"p{number}" for number, name in enumerate(ports)}
     first: dict[tuple, str] = {}
     for name in ports:
@@ -161,8 +178,9 @@ def holds(text: str, properties: dict[str, str], folder) -> bool:
     return True
 
 
-def test_every_property_is_proved(tmp_path):
-    assert holds(controlled(CONFIG, "mx"), PROPERTIES, tmp_path)
+@pytest.mark.parametrize("config", [MODES, NVFP4], ids=["modes", "constants"])
+def test_every_property_is_proved(config, tmp_path):
+    assert holds(controlled(config, "mx"), config, tmp_path)
 
 
 BUGS = {
@@ -179,5 +197,21 @@ BUGS = {
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_refuted(bug, tmp_path):
-    text, count = re.subn(*BUGS[bug], controlled(CONFIG, "mx"))
-    assert count == 1 and not holds(text, PROPERTIES, tmp_path)
+    text, count = re.subn(*BUGS[bug], controlled(MODES, "mx"))
+    assert count == 1 and not holds(text, MODES, tmp_path)
+
+
+BUGS_OF_CONSTANTS = {
+    "constants change inside a packet": (
+        r"assign takes_constants = [^;]*;",
+        "assign takes_constants = constants_wait;",
+    ),
+    "a constant is not taken": (r"takes_constants \? k_setting : k_of_packets", "k_of_packets"),
+    "constants do not stop the next packet": (r"assign waits = ", "assign waits = ~constants_wait & "),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS_OF_CONSTANTS)
+def test_planted_bugs_of_constants_are_refuted(bug, tmp_path):
+    text, count = re.subn(*BUGS_OF_CONSTANTS[bug], controlled(NVFP4, "mx"))
+    assert count == 1 and not holds(text, NVFP4, tmp_path)

@@ -18,7 +18,7 @@ from mxcast.proof.specification.beats.axis import around, axis_questions
 from mxcast.proof.specification.beats.order import WRONG
 
 from ...configurations import ELEMENTS
-from ...hdl.planted import edited
+from ...hdl.planted import edited, planted
 
 SMALL = converter_config("e4m3", lanes=2, block_size=8)
 SKID = converter_config("e4m3", lanes=2, block_size=8, interface="skid")
@@ -154,6 +154,7 @@ def test_a_function_of_the_scale_belongs_to_each_lane(tmp_path: Path) -> None:
     assert proof.counterexample is not None
 
 
+KEY_ENDS = r"\1found\2wire [7:0] found; assign key = marks[0] ? 8'h0 : found; \3"
 AXIS = converter_config("e4m3", lanes=2, block_size=8, interface="axis")
 PACKETS = {
     "tlast is lost": ("last_q <= s_axis_tlast", "last_q <= 1'h0", "core"),
@@ -184,6 +185,14 @@ def test_zeros_have_the_mode_of_their_block(tmp_path: Path) -> None:
     config = converter_config("e4m3,e5m2", **fields)
     edit = "if (_060_) user_q <= s_axis_tuser", "if (moves) user_q <= s_axis_tuser"
     assert "other user bits than the last beat" in trace_in(config, [edit], tmp_path).words[-1]
+
+
+def test_a_key_that_depends_on_the_end_of_a_packet_is_refused(tmp_path: Path) -> None:
+    text = emitted(AXIS, tmp_path / "right", "axis").read_text()
+    text = planted(text, r"(?s)(amax_tree amax_tree \(\n +\.amax\()key(\).*?)(assign amax = key)", KEY_ENDS)
+    (tmp_path / "axis.v").write_text(text)
+    proof = prove(AXIS, rtl=tmp_path / "axis.v", name="axis", out=tmp_path)
+    assert proof.status == "UNKNOWN" and "the key of a beat depends on its marks" in proof.remark
 
 
 def test_packets_are_proved(tmp_path: Path) -> None:

@@ -14,7 +14,10 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 from mxcast.hdl import config_of
-from mxcast.models import quantize
+from mxcast.sim.nvfp4.stimuli import with_constants
+from mxcast.sim.operations import golden
+from mxcast.sim.transactions import Transactions
+from mxcast.spec import Role
 from mxcast.spec.operations.random_source import initial_states
 
 JOB = json.loads(Path(os.environ["MXCAST_BENCH"]).read_text())
@@ -25,6 +28,10 @@ RANDOM_BITS = MODES[0].random_bits
 OKAY, SLVERR = 0, 2
 CONTROL, MODE, SEED = 0x10, 0x14, 0x18
 COUNTERS = {"blocks": 0x20, "saturated": 0x24, "zeros": 0x28, "nan_blocks": 0x2C}
+CONSTANTS = {port.role: 0x40 + 4 * place for place, port in enumerate(CONFIG.of_block) if port.role is not Role.MODE}
+"""Addresses of the constants of a tensor."""
+TENSORS = (0x45280000, 0x3F800000, 0x42C80000, 0x00000001)
+"""Largest magnitudes of tensors."""
 PATIENCE = {"timeout_time": 5 * JOB["packets"] + 100, "timeout_unit": "us"}
 
 
@@ -101,6 +108,8 @@ class Bench:
         self.generator = Generator() if RANDOM_BITS else None
         self.counts = dict.fromkeys(COUNTERS, 0)
         await RisingEdge(self.dut.aclk)
+        if CONSTANTS:
+            await self.write_constants(self.random.choice(TENSORS))
 
     async def read(self, address: int) -> int:
         answer = await self.bus.read(address, 4)
@@ -109,6 +118,13 @@ class Bench:
 
     async def write(self, address: int, value: int) -> None:
         assert (await self.bus.write(address, value.to_bytes(4, "little"))).resp == OKAY
+
+    async def write_constants(self, amax: int) -> None:
+        """The constants of a tensor with this largest magnitude, for the next packet."""
+        self.amax = amax
+        given = with_constants(MODES[0], np.zeros((1, SIZE), np.uint32), np.array([amax], np.uint32))
+        for role, address in CONSTANTS.items():
+            await self.write(address, int(given[role][0, 0]))
 
     async def idle(self) -> None:
         """Wait until the status says that no packet is inside."""
@@ -135,6 +151,11 @@ class Bench:
         x[rng.random(count) < 0.02] = np.nan
         return x.view(np.uint32)
 
+    def long(self) -> np.ndarray:
+        """Normal numbers of a packet that is still entering when settings have been written."""
+        rng = np.random.default_rng(self.random.getrandbits(32))
+        return rng.standard_normal((160 if CONSTANTS else 40) * SIZE).astype(np.float32).view(np.uint32)
+
     def send(self, x: np.ndarray) -> None:
         """Send a packet, now and then behind a beat without bytes."""
         null = bytes(4 * LANES) if self.random.random() < 0.3 else b""
@@ -144,21 +165,25 @@ class Bench:
     def expected(self, x: np.ndarray, mode: int) -> tuple[bytes, bytes]:
         """Codes and scales of a packet, which are counted."""
         rules = MODES[mode]
-        blocks = np.append(x, np.zeros(-len(x) % SIZE, np.uint32)).view(np.float32).reshape(-1, SIZE)
-        drawn = {}
+        blocks = np.append(x, np.zeros(-len(x) % SIZE, np.uint32)).reshape(-1, SIZE)
+        given = Transactions({Role.NUMBERS: blocks})
+        if CONSTANTS:
+            given = with_constants(rules, blocks, np.full(len(blocks), self.amax, np.uint32))
         if self.generator is not None:
             numbers = [number for _ in range(-(-len(x) // LANES)) for number in self.generator.beat()]
-            drawn["random"] = np.resize(np.array(numbers, np.uint16), blocks.size).reshape(blocks.shape)
-        q = quantize(blocks, rules, **drawn)
-        element = rules.block.element
-        values = [element.decode(code) for code in q.codes.reshape(-1).tolist()]
+            drawn = np.resize(np.array(numbers, np.uint16), blocks.size).reshape(blocks.shape)
+            given = given.with_arrays({Role.RANDOM: drawn})
+        found = golden(rules, given)
+        codes, scales = found[Role.CODES], found[Role.SCALE]
+        element, scale = rules.block.element, rules.block.scale
+        values = [element.decode(code) for code in codes.reshape(-1).tolist()]
         finite = [number.magnitude for number in values if number.kind == "finite"]
         self.counts["blocks"] += len(blocks)
         self.counts["saturated"] += finite.count(element.max_value)
         self.counts["zeros"] += finite.count(0)
-        self.counts["nan_blocks"] += q.scales.reshape(-1).tolist().count(0xFF)
-        bits = (q.codes.reshape(-1, 1) >> np.arange(BITS, dtype=np.uint8) & 1).reshape(-1, LANES * BITS)
-        return np.packbits(bits, axis=1, bitorder="little").tobytes(), q.scales.tobytes()
+        self.counts["nan_blocks"] += [scale.decode(one).kind for one in scales.reshape(-1).tolist()].count("nan")
+        bits = (codes.reshape(-1, 1) >> np.arange(BITS, dtype=np.uint8) & 1).reshape(-1, LANES * BITS)
+        return np.packbits(bits, axis=1, bitorder="little").tobytes(), scales.tobytes()
 
     async def check(self, codes: bytes, scales: bytes) -> None:
         found = await self.codes.recv(compact=False), await self.scales.recv()
@@ -178,7 +203,7 @@ async def registers(dut) -> None:
     wanted = [0x4D584301, int(CONFIG.config_id, 16), SIZE | LANES << 16 | len(MODES) << 24, 0, 0]
     assert [await bench.read(address) for address in range(0, 0x14, 4)] == wanted
     there = {*range(0, 0x14, 4), *COUNTERS.values()}
-    writable = {CONTROL}
+    writable = {CONTROL, *CONSTANTS.values()}
     if len(MODES) > 1:
         writable |= {MODE}
     if RANDOM_BITS:
@@ -214,7 +239,7 @@ async def packets(dut) -> None:
             await bench.check_counts()
             await bench.write(CONTROL, 1)
             bench.counts = dict.fromkeys(COUNTERS, 0)
-        long = bench.packet() if part % 2 else np.tile(bench.packet(), 200)[: 40 * SIZE]
+        long = bench.packet() if part % 2 else bench.long()
         bench.send(long)
         before = bench.expected(long, mode)
         await bench.begun()
@@ -225,6 +250,8 @@ async def packets(dut) -> None:
             seed = bench.random.choice((0, bench.generator.first[0], bench.random.getrandbits(32)))
             await bench.write(SEED, seed)
             bench.generator.restart(seed)
+        if CONSTANTS:
+            await bench.write_constants(bench.random.choice([amax for amax in TENSORS if amax != bench.amax]))
         after = bench.packet()
         bench.send(after)
         for one in (before, bench.expected(after, mode)):

@@ -14,9 +14,10 @@ from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStream
 
 from mxcast.hdl import config_of
 from mxcast.models import quantize
+from mxcast.sim.nvfp4.stimuli import with_constants
 from mxcast.sim.operations import golden
 from mxcast.sim.transactions import Transactions, word
-from mxcast.spec import BlockOperation, Role
+from mxcast.spec import BlockOperation, Nvfp4Encode, Role
 
 JOB = json.loads(Path(os.environ["MXCAST_BENCH"]).read_text())
 CONFIG = config_of(JOB)
@@ -26,6 +27,9 @@ PATIENCE = 30
 SIZE = RULES.block_size
 BITS = RULES.block.element.bits if isinstance(RULES, BlockOperation) else 0
 
+
+TENSORS = (0x00000001, 0x3F800000, 0x45280000, 0x7F7FFFFF)
+"""Largest magnitudes of tensors of NVFP4."""
 
 BEAT_BYTES = CONFIG.pins[2].width // 8
 """Bytes of a beat that enters."""
@@ -67,13 +71,22 @@ def completed(x: np.ndarray) -> list[int]:
 
 
 def encoded(random: Random) -> Sent:
-    """A packet of an encoder."""
+    """A packet of an encoder; of NVFP4, the packet of a tensor, whose constants are in tuser."""
     x = numbers(random, length(random, CONFIG.lanes, SIZE))
-    q = quantize(padded(x).view(np.float32), RULES)
-    bits = (q.codes.reshape(-1, 1) >> np.arange(BITS, dtype=np.uint8) & 1).reshape(-1, CONFIG.lanes * BITS)
+    given, user = Transactions({Role.NUMBERS: padded(x)}), 0
+    if isinstance(RULES, Nvfp4Encode):
+        given = of_tensor(RULES, padded(x), random.choice(TENSORS))
+        user = sum(int(given[port.role][0, 0]) << 32 * place for place, port in enumerate(CONFIG.of_block))
+    found = golden(RULES, given)
+    bits = (found[Role.CODES].reshape(-1, 1) >> np.arange(BITS, dtype=np.uint8) & 1).reshape(-1, CONFIG.lanes * BITS)
     codes = np.packbits(bits, axis=1, bitorder="little").tobytes()
-    leaves = {"m_axis": (codes, completed(x)), "m_axis_scale": (q.scales.tobytes(), None)}
-    return Sent({"s_axis": AxiStreamFrame(x.tobytes())}, leaves)
+    leaves = {"m_axis": (codes, completed(x)), "m_axis_scale": (found[Role.SCALE].tobytes(), None)}
+    return Sent({"s_axis": AxiStreamFrame(x.tobytes(), tuser=user)}, leaves)
+
+
+def of_tensor(rules: Nvfp4Encode, blocks: np.ndarray, amax: int) -> Transactions:
+    """Blocks in a tensor with this largest magnitude."""
+    return with_constants(rules, blocks, np.full(len(blocks), amax, np.uint32))
 
 
 def sparse(random: Random, data: bytes) -> tuple[AxiStreamFrame, list[int]]:
@@ -161,7 +174,7 @@ def there_and_back(random: Random) -> Sent:
     return Sent({"s_axis": AxiStreamFrame(x.tobytes())}, {"m_axis": (y.tobytes(), completed(x))})
 
 
-PACKETS = {"encode": encoded, "decode": decoded, "cast": cast}
+PACKETS = {"encode": encoded, "two_level_encode": encoded, "decode": decoded, "cast": cast}
 PACKET = there_and_back if "behind" in JOB else PACKETS[RULES.name] if CONFIG.is_even else packed
 
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mxcast.hdl import HardwareConfig, cast_config, converter_config, decoder_config, verilog
+from mxcast.hdl import HardwareConfig, cast_config, converter_config, decoder_config, nvfp4_config, verilog
 from mxcast.sim.cocotb.regression import PROCESS, environment_for
 from mxcast.sim.run.verilator.runtime import cocotb_library, take_library
 
@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 E4M3 = converter_config("e4m3", lanes=8, interface="axis", target="ecp5", registered_after="level3,normalised")
 E2M1 = converter_config("e2m1", lanes=4, interface="axis", target="xcu", block_size=16)
 E3M2 = converter_config("e3m2", lanes=2, interface="axis", block_size=8, registered_after="input,rounded")
+NVFP4 = nvfp4_config("nvfp4", lanes=4, interface="axis", registered_after="ratio,divisor,digits12,multiples")
 NAME = "narrow_axis"
 DECODER = decoder_config("e4m3", lanes=8, interface="axis", target="xcu", registered_after="read")
 DECODERS = {
@@ -81,7 +82,7 @@ def test_packets_have_the_bits_of_the_model(simulator, tmp_path):
 
 
 @needs_icarus
-@pytest.mark.parametrize("config", [E2M1, E3M2], ids=["e2m1", "e3m2"])
+@pytest.mark.parametrize("config", [E2M1, E3M2, NVFP4], ids=["e2m1", "e3m2", "nvfp4"])
 def test_packets_of_other_widths(config, tmp_path):
     assert drive(config, verilog(config, NAME), tmp_path, "icarus", 60) == ALL
 

@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from mxcast.hdl import ConverterConfig, converter_config, verilog
+from mxcast.hdl import HardwareConfig, converter_config, nvfp4_config, verilog
 from mxcast.hdl.emission.emit import controlled
 
 from ...hdl.planted import planted
@@ -15,16 +15,17 @@ PLAIN = converter_config("e2m1", lanes=4, interface="axis", target="xcu", block_
 MODES = converter_config(
     "e4m3,e5m2,int8", lanes=4, interface="axis", block_size=8, rounding="sr", random_bits=5, registered_after="input"
 )
+NVFP4 = nvfp4_config("nvfp4", lanes=4, interface="axis")
 ALL = {"registers": True, "packets": True, "full_rate": True, "counters_stop": True}
 
 
 @cache
-def texts(config: ConverterConfig) -> tuple[str, str]:
+def texts(config: HardwareConfig) -> tuple[str, str]:
     """The encoder, and the module with registers around it."""
     return verilog(config, NAME), controlled(config, NAME)
 
 
-def driven(config: ConverterConfig, text: str, folder, simulator: str, packets: int) -> dict[str, bool]:
+def driven(config: HardwareConfig, text: str, folder, simulator: str, packets: int) -> dict[str, bool]:
     deposits = simulator == "icarus"  # Verilator keeps no internal signals
     whole = f"{texts(config)[0]}\n{text}"
     top = f"{NAME}_axil"
@@ -46,6 +47,11 @@ def test_counters_of_one_mode(tmp_path):
     assert driven(PLAIN, texts(PLAIN)[1], tmp_path, "icarus", 40) == ALL
 
 
+@needs_icarus
+def test_constants_of_tensors(tmp_path):
+    assert driven(NVFP4, texts(NVFP4)[1], tmp_path, "icarus", 20) == ALL
+
+
 BUGS = {
     "a new mode does not wait": (r"assign waits = [^;]*;", "assign waits = 1'h0;"),
     "a seed restarts inside a packet": (r"assign restart = [^;]*;", "assign restart = restarts;"),
@@ -58,6 +64,22 @@ BUGS = {
     "a refused write is answered by OKAY": (r"is_accepted \? 2'h0 : 2'h2", "2'h0"),
     "a mode that is missing is accepted": (r"assign mode_accepted = [^;]*;", "assign mode_accepted = writes_mode;"),
 }
+
+
+OF_CONSTANTS = {
+    "constants change inside a packet": (
+        r"assign takes_constants = [^;]*;",
+        "assign takes_constants = constants_wait;",
+    ),
+    "one constant is taken too early": (r"takes_constants \? k_setting : k_of_packets", "k_setting"),
+}
+
+
+@needs_icarus
+@pytest.mark.parametrize("bug", OF_CONSTANTS)
+def test_planted_bugs_of_constants_are_found(bug, tmp_path):
+    text = planted(texts(NVFP4)[1], *OF_CONSTANTS[bug])
+    assert driven(NVFP4, text, tmp_path, "icarus", 40) != ALL
 
 
 @needs_icarus  # which compiles sooner

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mxcast.hdl import ConverterConfig, converter_config, verilog
+from mxcast.hdl import ConverterConfig, converter_config, nvfp4_config, verilog
 from mxcast.sim import test as regress
 from mxcast.sim import verify
 from mxcast.sim.run.verilator.verilated import driver_of
@@ -49,6 +49,22 @@ MORE = [
 )
 def test_lanes_give_the_bits_of_the_model(element, fields, record_property):
     result = verify(converter_config(element, **fields), blocks=5000)
+    record_property("blocks", result.blocks)
+    assert result.passed and result.blocks > 5000, result.report
+
+
+EVERYWHERE = "level0,amax,leading,partials,nearest,scale_shifted,scale,rows,divisor,digits12,reciprocal,least2,entry"
+NVFP4 = [
+    {"source": "bf16", "lanes": 4, "registered_after": EVERYWHERE},
+    {"source": "fp32", "lanes": 1, "interface": "skid"},
+    {"source": "bf16", "lanes": 8, "interface": "axis", "order": "modelopt", "registered_after": "input,amax,factor"},
+    {"source": "bf16", "lanes": 2, "interface": "axis", "rounding": "sr", "random_bits": 3},
+]
+
+
+@pytest.mark.parametrize("fields", NVFP4, ids=["registers", "skid", "axis", "random"])
+def test_lanes_of_nvfp4_give_the_bits_of_the_model(fields, record_property):
+    result = verify(nvfp4_config("nvfp4", **fields), blocks=5000)
     record_property("blocks", result.blocks)
     assert result.passed and result.blocks > 5000, result.report
 
@@ -133,6 +149,22 @@ def test_the_bench_streams_beats(simulator, tmp_path, record_property):
     record_property("blocks", result.comparisons)
     assert result.passed, result.report
     assert min(result.tests[name] for name in ("full_rate", "interleaved", "random mode 0", "random mode 1")) > 50
+
+
+@needs_icarus
+@pytest.mark.parametrize(
+    "config",
+    [
+        converter_config("e2m1", block_size=8, lanes=2, interface="skid", registered_after="input"),
+        converter_config("e2m1", block_size=8, lanes=2, interface="axis"),
+        nvfp4_config("nvfp4", source="bf16", lanes=4, order="modelopt", interface="axis"),
+    ],
+    ids=["skid", "axis", "nvfp4"],
+)
+def test_the_bench_takes_every_interface(config, tmp_path):
+    """Ready may be low at the first edge after a reset."""
+    result = regress(config, simulator="icarus", out=tmp_path, random_blocks=50)
+    assert result.passed, result.report
 
 
 @needs_icarus  # which compiles sooner

@@ -1,0 +1,132 @@
+"""NVFP4 encoders with lanes: the order of beats, the constants of tensors and the bits are proved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mxcast.hdl import Nvfp4HardwareFields, nvfp4_config, verilog
+from mxcast.proof import prove
+from mxcast.proof.netlist.beats.whole_block import at_once, whole_block
+from mxcast.proof.netlist.design import Design
+from mxcast.proof.netlist.nvfp4_structure import nvfp4_wiring
+from mxcast.proof.netlist.structure import StructureError
+from mxcast.proof.questions.lanes import order_of
+from mxcast.proof.specification.beats.axis import around, axis_questions
+from mxcast.proof.specification.beats.order import WRONG
+
+from ...hdl.planted import planted
+from .test_lanes import first_trace
+
+SOON = nvfp4_config("nvfp4", source="bf16", order="modelopt", lanes=4, interface="axis", registered_after="input,amax")
+"""A proof that takes 12 s."""
+LATE = nvfp4_config("nvfp4", source="bf16", lanes=4, interface="axis", registered_after="ratio,digits12")
+"""The scale meets its numbers two registers behind the store."""
+
+
+def test_packets_under_constants_are_proved(tmp_path: Path) -> None:
+    proof = prove(SOON, out=tmp_path)
+    assert proof.passed, proof.remark
+    asked = {step.question.name for step in proof.steps}
+    assert {"order", "enter", "leave", "maximum", "scale", "element"} <= asked
+    assert [argument.reader for argument in proof.arguments] == ["read_verilog", "slang"]
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return verilog(LATE, "late")
+
+
+def composed(text: str, folder: Path) -> None:
+    """The checks on the netlist, after which questions can be asked."""
+    design = Design(text, "late", folder)
+    beats = order_of(LATE, design).beats
+    beats.check_delays()
+    whole = whole_block(design, LATE, beats.without_registers(), beats.modules)
+    nvfp4_wiring(whole.modules, whole.top, at_once(LATE))  # type: ignore[arg-type]
+
+
+def test_a_scale_may_take_several_cycles(text: str, tmp_path: Path) -> None:
+    composed(text, tmp_path)
+
+
+KEY = r"(maximum maximum \(\n +\.amax\()key(\).*?)(assign amax = key)"
+WIRES = {
+    "a key depends on a constant": (KEY, r"\1found\2wire [14:0] found; assign key = found ^ d[0]; \3", "on its d"),
+    "a key depends on a mark": (KEY, r"\1found\2wire [14:0] found; assign key = found ^ marks[0]; \3", "on its marks"),
+    "constants are exchanged": (
+        r"assign d_of_beat = d;\n  assign k_of_beat = k;",
+        "assign d_of_beat = k; assign k_of_beat = d;",
+        "k_of_beat is not k",
+    ),
+    "a factor is kept a beat too early": (r"enable & is_first_digits12_q", "enable & is_first_ratio_q", "keeps more"),
+    "a factor is kept with the last beat": (
+        r"enable & is_first_digits12_q",
+        "enable & is_last",
+        "an enable in beat_codes",
+    ),
+    "a register of the scale always moves": (
+        r"if \(enable\) (exponent_ratio_q <=)",
+        r"\1",
+        "has a register without an enable",
+    ),
+    "a scale follows its key at once": (
+        r"if \(enable\) d_ratio_q <= d;",
+        "d_ratio_q <= d;",
+        "has a register without an enable",
+    ),
+    "a lane has the number of another one": (
+        r"x_factor_q\[31:16\]",
+        "x_factor_q[15:0]",
+        "lane 1 depend on more than its number",
+    ),
+    "a constant misses a register": (r"\.d\(d_ratio_q\)", ".d(d)", "registers between a beat and its result"),
+}
+"""Edits of the emitted file, and a word of the sentence that refuses it."""
+
+
+@pytest.mark.parametrize(("old", "new", "word"), WIRES.values(), ids=WIRES)
+def test_a_fault_of_wires_is_refused(old: str, new: str, word: str, text: str, tmp_path: Path) -> None:
+    with pytest.raises(StructureError, match=word):
+        composed(planted(text, f"(?s){old}", new), tmp_path)
+
+
+ORDER = {
+    "the constants of the first beat count": (r"(k <= k_of_beat)", r"k <= k_of_beat ^ 32'd1", 3),
+    "constants of the block that enters": (r"\.k\(k\),\n    \.key\(amax\)", ".k(k_of_beat),\n    .key(amax)", 3),
+    "the largest magnitude of the block before": (r"amax <= largest", "amax <= largest_q", 2),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "wrong"), ORDER.values(), ids=ORDER)
+def test_a_fault_of_the_order_has_a_trace(old: str, new: str, wrong: int, text: str, tmp_path: Path) -> None:
+    design = Design(planted(text, old, new), "late", tmp_path)
+    order = order_of(LATE, design)
+    trace = first_trace([*order.questions(), *axis_questions(*around(order.beats))], LATE, design, tmp_path)
+    assert order.in_words(WRONG[wrong]) in trace.words[-1]
+
+
+EVERY: list[Nvfp4HardwareFields] = [
+    *({"source": "bf16", "lanes": lanes, "interface": face} for lanes in (1, 2, 4, 8) for face in ("stream", "axis")),
+    {"source": "bf16", "lanes": 8, "interface": "skid", "order": "paper", "form": "product"},
+    {"source": "fp32", "lanes": 4, "interface": "axis"},
+    {"source": "bf16", "lanes": 4, "interface": "axis", "order": "ao"},
+    {"source": "fp32", "lanes": 2, "order": "compressed_tensors"},
+    {"source": "bf16", "lanes": 4, "interface": "axis", "rounding": "sr", "random_bits": 8},
+    {"source": "bf16", "block_size": 32, "lanes": 16},  # type: ignore[typeddict-unknown-key]
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fields", EVERY, ids=str)
+def test_every_order_and_number_of_lanes(fields: Nvfp4HardwareFields, tmp_path: Path) -> None:
+    proof = prove(nvfp4_config("nvfp4", **fields), out=tmp_path)
+    assert proof.passed, proof.remark
+
+
+@pytest.mark.slow
+def test_registers_everywhere(tmp_path: Path) -> None:
+    every = ",".join(nvfp4_config("nvfp4", source="bf16", lanes=4).stages)
+    proof = prove(nvfp4_config("nvfp4", source="bf16", lanes=4, registered_after=every), out=tmp_path)
+    assert proof.passed, proof.remark
