@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from typing import Self
 
 from ...spec import Port, Role
 from ...spec.catalogue import excerpt
@@ -91,6 +92,12 @@ class BeatConfig(StreamConfig[Op]):
         """The inputs of an encoder that are the same for all beats of a block: its mode, or the constants of its
         tensor."""
         return tuple(port for port in self.ports if port.direction == "input" and port.role in OF_BLOCK)
+
+    @property
+    def at_once(self) -> Self:
+        """The configuration of the whole block at once, without registers."""
+        micro = dataclasses.replace(self.microarchitecture, lanes=0, interface=Interface.STREAM, registered_after=())
+        return dataclasses.replace(self, microarchitecture=micro)
 
     @property
     def operation_ports(self) -> tuple[Port, ...]:

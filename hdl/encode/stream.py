@@ -65,7 +65,7 @@ class StreamConverter(wiring.Component):
 
     def __init__(self, config: Format, profile: str | None = None, **fields: Unpack[ConverterFields]) -> None:
         set_elaborated(self)  # until the configuration is accepted
-        config = converter_config(config, profile, **fields)
+        self.config = config = converter_config(config, profile, **fields)
         if not config.latency:
             raise ValueError("a converter without registers has no streams: give registered_after")
         self.converter = (LaneConverter if config.beats > 1 else BlockConverter)(config)
@@ -77,9 +77,9 @@ class StreamConverter(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.converter = converter = self.converter
-        for port in _carried(converter.config, "input"):
+        for port in _carried(self.config, "input"):
             m.d.comb += getattr(converter, port.name).eq(self.i.payload[_field(port)])
-        for port in _carried(converter.config, "output"):
+        for port in _carried(self.config, "output"):
             m.d.comb += self.o.payload[_field(port)].eq(getattr(converter, port.name))
         m.d.comb += [
             converter.i_valid.eq(self.i.valid),

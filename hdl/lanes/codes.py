@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Generic
 
 from amaranth.hdl import Cat, Const, Module, ShapeLike, Value
 from amaranth.lib import wiring
@@ -14,10 +15,10 @@ from ..encode.operand import lane_name, operand_config, scale_key_layout, specia
 from ..encode.quantizers import quantizer_of
 from ..encode.scale import ScaleUnit
 from ..primitives.register import Stage, held
-from .keys import EncoderConfig, number_bits
+from .keys import Encoder, number_bits
 
 
-class BackPart(wiring.Component):
+class BackPart(wiring.Component, Generic[Encoder]):
     """The part of an encoder with lanes behind the store: the codes of a beat, and the scale of its block.
 
     The scale is computed once for a block, with its first beat, and kept for the others. At that time the key of the
@@ -44,7 +45,7 @@ class BackPart(wiring.Component):
         if there are ``marks``
     """
 
-    def __init__(self, config: EncoderConfig, key: ShapeLike, width: int, marks: int = 0) -> None:
+    def __init__(self, config: Encoder, key: ShapeLike, width: int, marks: int = 0) -> None:
         self.config, self.width, self.marks_width = config, width, marks
         numerics, lanes = config.numerics, config.lanes
         random = numerics.random_bits * lanes
@@ -91,7 +92,7 @@ class BackPart(wiring.Component):
         ]
 
 
-class BeatCodes(BackPart):
+class BeatCodes(BackPart[ConverterConfig]):
     """`BackPart` of an encoder to formats with a shared exponent: the scale of the block, and a quantizer in each lane.
 
     Parameters

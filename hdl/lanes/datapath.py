@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 
+from ..config.encode import ConverterConfig
 from ..config.nvfp4_encode import Nvfp4Config
 from ..emission.modules import instantiated
 from .accumulator import KeyAccumulator, KeyHolder
@@ -13,8 +16,11 @@ from .keys import BeatKeys, EncoderConfig, FrontPart
 from .nvfp4 import Nvfp4Codes, Nvfp4Keys
 from .store import BlockStore
 
+AnyFront: TypeAlias = FrontPart[ConverterConfig] | FrontPart[Nvfp4Config]
+AnyBack: TypeAlias = BackPart[ConverterConfig] | BackPart[Nvfp4Config]
 
-def _parts(config: EncoderConfig, entering: int, leaving: int) -> tuple[FrontPart, BackPart]:
+
+def _parts(config: EncoderConfig, entering: int, leaving: int) -> tuple[AnyFront, AnyBack]:
     """The parts in front of the store and behind it, with these bits of a packet."""
     if isinstance(config, Nvfp4Config):
         return Nvfp4Keys(config, entering), Nvfp4Codes(config, leaving)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from amaranth.hdl import Cat, Module, ShapeLike, Signal, Value
 from amaranth.lib import wiring
@@ -30,6 +30,9 @@ def number_bits(numerics: Encode, fraction_bits: int) -> int:
 EncoderConfig: TypeAlias = ConverterConfig | Nvfp4Config
 """An encoder that can have lanes."""
 
+Encoder = TypeVar("Encoder", bound=EncoderConfig)
+"""One kind of them."""
+
 
 def front_stages(config: EncoderConfig | TileConfig) -> tuple[str, ...]:
     """Stage boundaries before the store."""
@@ -37,7 +40,7 @@ def front_stages(config: EncoderConfig | TileConfig) -> tuple[str, ...]:
     return stages[: stages.index(config.tree_stages[-1]) + 1]
 
 
-class FrontPart(wiring.Component):
+class FrontPart(wiring.Component, Generic[Encoder]):
     """The part of an encoder with lanes in front of the store: the largest key of the numbers of a beat, and these
     numbers as the store holds them.
 
@@ -67,7 +70,7 @@ class FrontPart(wiring.Component):
     """The same with the marks of a packet."""
 
     def __init__(
-        self, config: EncoderConfig, key: ShapeLike, width: int, marks: int = 0, more: Mapping[str, Member] = {}
+        self, config: Encoder, key: ShapeLike, width: int, marks: int = 0, more: Mapping[str, Member] = {}
     ) -> None:
         self.config, self.width = config, width
         numerics, lanes = config.numerics, config.lanes
@@ -97,7 +100,7 @@ class FrontPart(wiring.Component):
         ]
 
 
-class BeatKeys(FrontPart):
+class BeatKeys(FrontPart[ConverterConfig]):
     """`FrontPart` of an encoder to formats with a shared exponent.
 
     Parameters

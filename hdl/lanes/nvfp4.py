@@ -13,7 +13,7 @@ from .codes import BackPart
 from .keys import FrontPart
 
 
-class Nvfp4Keys(FrontPart):
+class Nvfp4Keys(FrontPart[Nvfp4Config]):
     """`FrontPart` of an NVFP4 encoder. The key is a whole magnitude, and the store holds whole numbers."""
 
     def __init__(self, config: Nvfp4Config, marks: int = 0) -> None:
@@ -35,7 +35,7 @@ class Nvfp4Keys(FrontPart):
         return m
 
 
-class Nvfp4Codes(BackPart):
+class Nvfp4Codes(BackPart[Nvfp4Config]):
     """`BackPart` of an NVFP4 encoder: the scale of the block, the unit that prepares it, and the lanes."""
 
     def __init__(self, config: Nvfp4Config, marks: int = 0) -> None:

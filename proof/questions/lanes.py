@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
-from ...hdl import CastConfig, DecoderConfig, HardwareConfig, TileConfig
+from ...hdl import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig, Nvfp4Config, TileConfig
 from ...hdl.config.beats import BeatConfig
 from ...hdl.lanes.keys import EncoderConfig
 from ...sim.transactions import Transactions
@@ -14,7 +14,7 @@ from ..netlist.beats.axis_cast import AxisCast, of_a_word
 from ..netlist.beats.one_beat import of_a_beat, one_beat
 from ..netlist.beats.parts import ADDRESS, ENDS, Beats
 from ..netlist.beats.tile import Tile
-from ..netlist.beats.whole_block import at_once, whole_block
+from ..netlist.beats.whole_block import whole_block
 from ..netlist.design import Design
 from ..netlist.structure import StructureError
 from ..specification.beats.axis import around, axis_questions
@@ -29,7 +29,6 @@ from ..specification.nvfp4 import Nvfp4Specification
 from .elementwise import ElementSpecification, ProvableCast, ProvableDecode
 from .encode import ProvableEncode
 from .nvfp4.encoder import ProvableNvfp4
-from .provable import Op, Provable, Stated
 from .question import Question
 
 
@@ -42,38 +41,56 @@ class InParts:
         raise StructureError(f"{config.formats} is proved in parts only")
 
 
-class EncoderInBeats(InParts, Provable[Op, Stated]):
-    """The proof of an encoder with lanes, from the proof of a whole block."""
+class Stored(InParts):
+    """Hardware with a store of beats."""
 
-    def composed(
-        self, config: HardwareConfig[Op], design: Design, specify: Callable[[Op], Stated]
-    ) -> Iterator[Question]:
-        """Questions about the order of beats, for any numbers, and those about a whole block that `whole_block` puts
-        together from the modules of a beat."""
-        assert isinstance(config, EncoderConfig)
-        order = order_of(config, design)
-        order.beats.check_delays()
-        whole = whole_block(design, config, order.beats.without_registers(), order.beats.modules)
+    def knows_addresses(self, config: HardwareConfig, written: list[str]) -> bool:
+        return written == [ADDRESS]
+
+
+def of_store(config: EncoderConfig, design: Design) -> tuple[Design, Iterator[Question]]:
+    """A whole block that `whole_block` puts together from the modules of a beat, and the questions about the order of
+    beats, for any numbers."""
+    order = order_of(config, design)
+    order.beats.check_delays()
+
+    def asked() -> Iterator[Question]:
         yield from order.questions()
         if config.has_axis:
             yield from axis_questions(*around(order.beats))
         order.beats.check_known()
-        yield from super().composed(at_once(config), whole, specify)
 
-    def knows_addresses(self, config: HardwareConfig[Op], written: list[str]) -> bool:
-        return written == [ADDRESS]
+    return whole_block(design, config, order.beats.without_registers(), order.beats.modules), asked()
 
 
-class EncodeInBeats(EncoderInBeats[Encode, Specification], ProvableEncode):
+class EncodeInBeats(Stored, ProvableEncode):
     """The proof of an encoder with lanes to a format with a shared exponent."""
 
     handshake: ClassVar[str] = ENDS[Encode.name].delays
 
+    def composed(
+        self, config: HardwareConfig[Encode], design: Design, specify: Callable[[Encode], Specification]
+    ) -> Iterator[Question]:
+        """The questions of `of_store`, and those about the block."""
+        assert isinstance(config, ConverterConfig)
+        whole, asked = of_store(config, design)
+        yield from asked
+        yield from super().composed(config.at_once, whole, specify)
 
-class Nvfp4InBeats(EncoderInBeats[Nvfp4Encode, Nvfp4Specification], ProvableNvfp4):
+
+class Nvfp4InBeats(Stored, ProvableNvfp4):
     """The proof of an NVFP4 encoder with lanes."""
 
     handshake: ClassVar[str] = ENDS[Nvfp4Encode.name].delays
+
+    def composed(
+        self, config: HardwareConfig[Nvfp4Encode], design: Design, specify: Callable[[Nvfp4Encode], Nvfp4Specification]
+    ) -> Iterator[Question]:
+        """The questions of `of_store`, and the lemmas about the block."""
+        assert isinstance(config, Nvfp4Config)
+        whole, asked = of_store(config, design)
+        yield from asked
+        yield from super().composed(config.at_once, whole, specify)
 
 
 class DecodeInBeats(InParts, ProvableDecode):

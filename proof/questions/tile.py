@@ -12,7 +12,7 @@ from ...hdl import HardwareConfig, TileConfig
 from ...sim.transactions import Transactions
 from ...spec import Encode, Role, TileEncode
 from ..netlist.beats.tile import Tile, count_of_stores
-from ..netlist.beats.whole_block import at_once, whole_block
+from ..netlist.beats.whole_block import whole_block
 from ..netlist.design import Design
 from ..specification.beats.tile import tile_questions
 from ..specification.encode import Specification
@@ -49,7 +49,7 @@ class ProvableTile(InParts, Provable[TileEncode, Specification]):
 
         for name, encoder, parts in (("row", config.of_row, tile.rows()), ("column", config.of_column, tile.column())):
             whole = whole_block(design, encoder, *parts)
-            for question in ProvableEncode().composed(at_once(encoder), whole, of_block):
+            for question in ProvableEncode().composed(encoder.at_once, whole, of_block):
                 yield dataclasses.replace(question, name=f"{name}-{question.name}")
 
     def knows_addresses(self, config: HardwareConfig[TileEncode], written: list[str]) -> bool:

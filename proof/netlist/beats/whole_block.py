@@ -7,14 +7,12 @@ the gates that compute its stored bits.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import count
 from typing import Any, ClassVar
 
 from ....hdl import Nvfp4Config
-from ....hdl.config.architecture import Interface
 from ....hdl.lanes.keys import EncoderConfig
 from ..design import Design
 from ..pipeline import inputs_of, reaching
@@ -34,16 +32,10 @@ SPLIT = ["flatten", "opt_clean", "simplemap", "techmap", "opt_clean"]
 """Split cells to one output bit, so that lanes that share an operation on vectors are separated."""
 
 
-def at_once(config: EncoderConfig) -> EncoderConfig:
-    """The configuration of the whole block at once, without registers."""
-    micro = dataclasses.replace(config.microarchitecture, lanes=0, interface=Interface.STREAM, registered_after=())
-    return dataclasses.replace(config, microarchitecture=micro)
-
-
 def whole_block(design: Design, config: EncoderConfig, modules: dict[str, dict], kinds: dict[str, str]) -> Design:
-    """The design of a whole block, with the ports of `at_once`, from ``modules`` without registers. ``kinds`` names the
-    modules in front of the store and behind it. Raises `StructureError` if a number reaches another lane than its own,
-    or the key, the mode or the place of a beat does not pass as it has to."""
+    """The design of a whole block, with the ports of ``config.at_once``, from ``modules`` without registers. ``kinds``
+    names the modules in front of the store and behind it. Raises `StructureError` if a number reaches another lane than
+    its own, or the key, the mode or the place of a beat does not pass as it has to."""
     assembly = _Nvfp4Assembly if isinstance(config, Nvfp4Config) else _Assembly
     return assembly(design, config, modules, kinds).design()
 
@@ -62,7 +54,7 @@ class _Assembly:
         self.bits = count(2)
         self.ports: dict[str, dict[str, Any]] = {
             port.name: {"direction": port.direction, "bits": self.fresh(port.width)}
-            for port in at_once(self.config).ports
+            for port in self.config.at_once.ports
         }
         self.cells: dict[str, dict] = {}
         self.stored: dict[str, dict] = {}
@@ -113,9 +105,9 @@ class _Assembly:
         inputs = (inputs_of(self.flat_keys["cells"][name]) for name in reaching(self.flat_keys, key))
         if found := next((unused[bit] for bits in (key, *inputs) for bit in bits if bit in unused), None):
             raise StructureError(f"the key of a beat depends on its {found}")
-        given = [*(port.name for port in self.config.of_block), "random", "marks"]
+        passed = [*(port.name for port in self.config.of_block), "random", "marks"]
         for module, pairs in (
-            (self.keys, {f"{name}_of_beat": name for name in given}),
+            (self.keys, {f"{name}_of_beat": name for name in passed}),
             (self.codes, {"o_first": "is_first", "o_last": "is_last", "o_marks": "marks"}),
         ):
             for result, given in pairs.items():
@@ -178,8 +170,8 @@ class _Assembly:
                 size = len(given["x"]) // lanes
                 x = wide = given["x"][size * lane : size * (lane + 1)]
                 if kind:
-                    wide = self.fresh(len(cell["connections"]["x"]))
-                    self.add(f"stored_{beat}_{lane}", kind, {"x": x, "wide": wide}, {"x": "input", "wide": "output"})
+                    wide, ways = self.fresh(len(cell["connections"]["x"])), {"x": "input", "wide": "output"}
+                    self.add(f"stored_{beat}_{lane}", kind, {"x": x, "wide": wide}, ways)
                 connections = {
                     pin: [random[bit] if bit in random else shared([bit])[0] for bit in bits]
                     for pin, bits in cell["connections"].items()

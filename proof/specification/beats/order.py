@@ -247,10 +247,10 @@ class Order:
         }
         low = 0
         for port in beats.config.of_block:
-            place = f"[{low + port.width - 1}:{low}]"
+            bits = f"[{low + port.width - 1}:{low}]"
             connected |= {
-                f"{KEYS}_{port.name}_of_beat": f"written_mode{place}",
-                f"{CODES}_{port.name}": f"read_mode{place}",
+                f"{KEYS}_{port.name}_of_beat": f"written_mode{bits}",
+                f"{CODES}_{port.name}": f"read_mode{bits}",
             }
             low += port.width
         if missing := [name for name in ports if name not in connected]:
