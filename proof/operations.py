@@ -6,7 +6,7 @@ from ..hdl import HardwareConfig
 from .questions.elementwise import ProvableCast, ProvableDecode
 from .questions.encode import ProvableEncode
 from .questions.hadamard import ProvableHadamard
-from .questions.lanes import CastInBeats, DecodeInBeats, EncodeInBeats, Nvfp4InBeats
+from .questions.lanes import CastInBeats, DecodeInBeats, EncodeInBeats, Nvfp4DecodeInBeats, Nvfp4InBeats
 from .questions.nvfp4.decoder import ProvableNvfp4Decode
 from .questions.nvfp4.encoder import ProvableNvfp4
 from .questions.provable import AnyProvable
@@ -27,6 +27,7 @@ IN_BEATS: dict[str, AnyProvable] = {
     "decode": DecodeInBeats(),
     "cast": CastInBeats(),
     "two_level_encode": Nvfp4InBeats(),
+    "two_level_decode": Nvfp4DecodeInBeats(),
     "tile": ProvableTile(),
 }
 """The proof of operations whose hardware has lanes, rows, or another interface than valid and ready."""

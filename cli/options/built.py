@@ -15,7 +15,7 @@ BUILT: dict[str, tuple[str, ...]] = {
     "decode": (*DECODER_CHOICES, *OF_BEATS, "scale_place"),
     "cast": (*OF_ANY, "interface"),
     "two_level_encode": (*NVFP4_CHOICES, *OF_BEATS),
-    "two_level_decode": OF_BLOCKS,
+    "two_level_decode": OF_BEATS,
     "hadamard": OF_ANY,
     "tile": (*CHOICES, *OF_ANY),
 }

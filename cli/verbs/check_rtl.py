@@ -159,8 +159,8 @@ def _show_one(check: Check, output: Output) -> None:
     name = _name(check.config) + (" with free codes under scale byte 255" if check.nan_codes_free else "")
     readers = read_by([argument.reader for argument in check.arguments], check.unread, check.second_leg)
     constants = any(port.role is Role.SCALE_CONSTANT for port in check.config.numerics.ports)
-    under = ", under the constants of every tensor," if constants else ""
-    once = f" that enters once {check.edges} edges of the clock have passed" if check.edges else ""
+    under = ", under the constants of every tensor" if constants else ""
+    once = f"{',' * constants} that enters once {check.edges} edges of the clock have passed" if check.edges else ""
     output.say(
         f"{check.status}: {check.top} "
         + {

@@ -267,16 +267,32 @@ class BeatArchitecture(StreamArchitecture):
         """Stage boundaries that always have registers; with lanes also `MEETING`."""
         return super().always_registered | ({self.MEETING} if self.lanes else frozenset())
 
+    @property
+    def at_once(self) -> Self:
+        """The choices for a whole block at once, without registers."""
+        return dataclasses.replace(self, lanes=0, interface=Interface.STREAM, layout="", registered_after=())
+
     def _more(self) -> dict[str, object]:
         return ({"lanes": self.lanes} if self.lanes else {}) | super()._more()
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecoderArchitecture(BeatArchitecture):
-    """The micro-architecture of a decoder."""
+class ThroughArchitecture(BeatArchitecture):
+    """The micro-architecture of a decoder, in which no beat waits for the rest of its block."""
+
+    NEEDS_LANES: ClassVar[bool] = False
+
+    @property
+    def always_registered(self) -> frozenset[str]:
+        """Stage boundaries that always have registers; with beats also `MEETING`."""
+        return super().always_registered | ({self.MEETING} if self.interface is not Interface.STREAM else frozenset())
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderArchitecture(ThroughArchitecture):
+    """The micro-architecture of a decoder of a shared exponent."""
 
     CHOICES: ClassVar[Mapping[str, type[Rule]]] = DECODER_CHOICES
-    NEEDS_LANES: ClassVar[bool] = False
 
     lane: Lane = Lane.SHIFT
     structure: Structure = Structure.FLAT
@@ -293,9 +309,9 @@ class DecoderArchitecture(BeatArchitecture):
                 raise ValueError(f"the layout {self.layout} says where the scale is: leave out scale_place")
 
     @property
-    def always_registered(self) -> frozenset[str]:
-        """Stage boundaries that always have registers; with beats also `MEETING`."""
-        return super().always_registered | ({self.MEETING} if self.interface is not Interface.STREAM else frozenset())
+    def at_once(self) -> Self:
+        whole, apart = Interface.STREAM, ScalePlace.APART
+        return dataclasses.replace(self, lanes=0, interface=whole, layout="", registered_after=(), scale_place=apart)
 
     def _more(self) -> dict[str, object]:
         place = {"scale_place": str(self.scale_place)} if self.scale_place is not ScalePlace.APART else {}
@@ -313,8 +329,10 @@ class CastArchitecture(StreamArchitecture):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nvfp4DecoderArchitecture(Architecture):
+class Nvfp4DecoderArchitecture(ThroughArchitecture):
     """The micro-architecture of an NVFP4 decoder, which has one form."""
+
+    MEETING: ClassVar[str] = "products"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...spec import Cast, Decode, Encode, NumberFormat, Nvfp4Encode, Port, Role
+from ...spec import Cast, Decode, Encode, NumberFormat, Nvfp4Decode, Nvfp4Encode, Port, Role
 
 BYTE = 8
 
@@ -69,11 +69,13 @@ def encoder_pins(rules: Encode | Nvfp4Encode, lanes: int, of_block: Sequence[Por
     )
 
 
-def decoder_pins(rules: Decode, lanes: int, word_bytes: int | None = None, has_scales: bool = True) -> tuple[Port, ...]:
+def decoder_pins(
+    rules: Decode | Nvfp4Decode, lanes: int, word_bytes: int | None = None, has_scales: bool = True, user: int = 0
+) -> tuple[Port, ...]:
     """A slave stream of codes, a slave stream of scales, one for each block, and a master stream of numbers.
 
     ``word_bytes`` are the bytes of a beat of codes in a layout. Without ``has_scales`` the scales are among them. The
-    low bit of ``s_axis_tuser`` leaves as ``m_axis_tuser``. The random bits are above it.
+    low bit of ``s_axis_tuser`` leaves as ``m_axis_tuser``. The ``user`` bits of other inputs are above it.
     """
     element, to = rules.block.element, rules.destination
     size = bytes_of(element, lanes) if word_bytes is None else word_bytes
@@ -81,7 +83,7 @@ def decoder_pins(rules: Decode, lanes: int, word_bytes: int | None = None, has_s
     scales = stream(Port.of_format("s_axis_scale_tdata", Role.SCALE, "input", rules.block.scale))
     return (
         *CLOCK,
-        *stream(codes, 1 + rules.random_bits * lanes, size),
+        *stream(codes, 1 + user, size),
         *(scales if has_scales else ()),
         *stream(numbers_pin("m_axis_tdata", "output", to, lanes), 1, bytes_of(to, lanes)),
     )
@@ -144,16 +146,20 @@ def _user_words(rules: Encode | Nvfp4Encode, of_block: Sequence[Port]) -> str:
     return f"{' and '.join(port.name for port in of_block)}, the first in the low bits, the same for a block{above}"
 
 
-def decoder_words(rules: Decode, lanes: int, beats: int) -> dict[str, str]:
+def decoder_words(rules: Decode | Nvfp4Decode, lanes: int, beats: int) -> dict[str, str]:
     """A description of each of `decoder_pins` by its name."""
     element = rules.block.element
+    reading = rules.scale_reading if isinstance(rules, Decode) else rules.block.scale.name
+    above = "; random bits above" if rules.random_bits else ""
+    if any(port.role is Role.TENSOR_SCALE for port in rules.ports):
+        above = "; g above, of the first beat of a block"
     return CONTROL_WORDS | {
         "s_axis_tdata": f"{lanes} {element.name} codes of {element.bits} bits, the first in the low bits; "
         f"{beats} beats are a block",
         "s_axis_tkeep": "bytes of codes; a beat without bytes is dropped, or leaves without bytes if it ends a packet",
         "s_axis_tlast": "ends a packet; the next beat is the first of a block",
-        "s_axis_tuser": "the low bit leaves as m_axis_tuser" + ("; random bits above" if rules.random_bits else ""),
-        "s_axis_scale_tdata": f"shared scale, one for each block: {rules.scale_reading}",
+        "s_axis_tuser": f"the low bit leaves as m_axis_tuser{above}",
+        "s_axis_scale_tdata": f"shared scale, one for each block: {reading}",
         "s_axis_scale_tlast": "is not used",
         "s_axis_scale_tvalid": "s_axis_scale holds a scale",
         "s_axis_scale_tready": "the scale is taken at the edge that sees s_axis_scale_tvalid too; depends on registers "

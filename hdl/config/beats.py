@@ -5,15 +5,18 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Self, cast
 
-from ...spec import Port, Role
+from ...spec import BlockOperation, Operation, Port, Role
 from ...spec.catalogue import excerpt
 from .architecture import BeatArchitecture, Interface, StreamArchitecture
 from .hardware import HardwareConfig, Op
 
 OF_BLOCK = (Role.MODE, Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT, Role.TENSOR_AMAX)
 """Roles of inputs of an encoder that belong to a whole block."""
+
+WITH_CODES = (Role.RANDOM, Role.TENSOR_SCALE)
+"""Roles of inputs of a decoder that enter with codes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +66,8 @@ class BeatConfig(StreamConfig[Op]):
     def _check_lanes(self) -> None:
         """Raise ValueError for lanes that are impossible. Name the registers that lanes always have."""
         micro, size = self.microarchitecture, self.numerics.block_size
+        if micro.layout and micro.interface is Interface.SKID:
+            raise ValueError("the interface skid has no layout: leave out layout or interface")
         if not micro.lanes:
             self._name_registers()
             return
@@ -94,10 +99,21 @@ class BeatConfig(StreamConfig[Op]):
         return tuple(port for port in self.ports if port.direction == "input" and port.role in OF_BLOCK)
 
     @property
+    def with_codes(self) -> tuple[Port, ...]:
+        """The inputs of a decoder that are in ``tuser`` of the stream of codes."""
+        return tuple(port for port in self.operation_ports if port.role in WITH_CODES)
+
+    @property
     def at_once(self) -> Self:
         """The configuration of the whole block at once, without registers."""
-        micro = dataclasses.replace(self.microarchitecture, lanes=0, interface=Interface.STREAM, registered_after=())
-        return dataclasses.replace(self, microarchitecture=micro)
+        return dataclasses.replace(self, microarchitecture=self.microarchitecture.at_once)
+
+    @property
+    def of_a_beat(self) -> Self:
+        """The configuration of a beat at once: a block of as many elements as lanes, without registers."""
+        rules: Operation = self.numerics
+        assert isinstance(rules, BlockOperation)
+        return dataclasses.replace(self.at_once, numerics=cast("Op", rules.replaced(block_size=self.lanes)))
 
     @property
     def operation_ports(self) -> tuple[Port, ...]:

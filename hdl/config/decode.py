@@ -111,7 +111,7 @@ class DecoderConfig(BeatConfig[Decode]):
     def axis_pins(self) -> tuple[Port, ...]:
         stream = self.block_stream
         size = None if stream is None else stream.word_bytes(self.numerics.block.element, self.lanes)
-        return decoder_pins(self.numerics, self.lanes, size, self.is_even)
+        return decoder_pins(self.numerics, self.lanes, size, self.is_even, sum(port.width for port in self.with_codes))
 
     @property
     def stages(self) -> tuple[str, ...]:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Unpack
 
-from ...spec import E4M3, BlockFormat, Convention, NumberFormat, Nvfp4Decode, Nvfp4DecodeFields, nvfp4_decoding
-from .architecture import LayoutFields, Nvfp4DecoderArchitecture
-from .hardware import HardwareConfig, TargetFields
+from ...spec import E4M3, BlockFormat, Convention, NumberFormat, Nvfp4Decode, Nvfp4DecodeFields, Port, nvfp4_decoding
+from .architecture import BeatFields, Nvfp4DecoderArchitecture
+from .axis import decoder_pins, decoder_words
+from .beats import BeatConfig
+from .hardware import TargetFields
 from .nvfp4_encode import NVFP4_NUMBERS
 
 
-class Nvfp4DecoderFields(Nvfp4DecodeFields, LayoutFields, TargetFields, total=False):
+class Nvfp4DecoderFields(Nvfp4DecodeFields, BeatFields, TargetFields, total=False):
     """Fields of `spec.Nvfp4Decode` and of the hardware, which change no bit."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nvfp4DecoderConfig(HardwareConfig[Nvfp4Decode]):
+class Nvfp4DecoderConfig(BeatConfig[Nvfp4Decode]):
     """An NVFP4 decoder.
 
     >>> [port.name for port in nvfp4_decoder_config("nvfp4", registered_after="products").ports]
@@ -36,7 +38,18 @@ class Nvfp4DecoderConfig(HardwareConfig[Nvfp4Decode]):
             f"hardware decodes {block.name} to {' and '.join(one.name for one in NVFP4_NUMBERS)} numbers, "
             f"not {rules.destination.name}": rules.destination not in NVFP4_NUMBERS,
             f"hardware reads scales {E4M3.name}, not {block.scale.name}": block.scale != E4M3,
+            "an NVFP4 decoder with AXI4-Stream has no layout: leave out layout or interface": (
+                self.has_axis and bool(self.microarchitecture.layout)
+            ),
         }
+
+    def _check(self) -> None:
+        super()._check()
+        self._check_lanes()
+
+    @property
+    def axis_pins(self) -> tuple[Port, ...]:
+        return decoder_pins(self.numerics, self.lanes, user=sum(port.width for port in self.with_codes))
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -53,12 +66,18 @@ class Nvfp4DecoderConfig(HardwareConfig[Nvfp4Decode]):
 
     def port_words(self) -> dict[str, str]:
         rules, block = self.numerics, self.numerics.block
+        if self.has_axis:
+            return decoder_words(rules, self.lanes, self.beats)
+        first, of_block, when = "element 0", "", ""
+        if self.beats > 1:
+            first, of_block = "the first of the beat", f"; {self.beats} beats are a block"
+            when = ", taken with the first beat of a block"
         return {
-            "p": f"{rules.block_size} {block.element.name} codes of {block.element.bits} bits, "
-            "element 0 in the low bits",
-            "scale": f"block scale, {block.scale.name}",
-            "g": "scale of the tensor, fp32",
-            "y": f"{rules.block_size} {rules.destination.name} numbers, element 0 in the low bits",
+            "p": f"{self.lanes} {block.element.name} codes of {block.element.bits} bits, {first} in the low "
+            f"bits{of_block}",
+            "scale": f"block scale, {block.scale.name}{when}",
+            "g": f"scale of the tensor, fp32{when}",
+            "y": f"{self.lanes} {rules.destination.name} numbers, {first} in the low bits",
         }
 
 
@@ -70,7 +89,7 @@ def nvfp4_decoder_config(
     """The configuration of an NVFP4 decoder, with the parameters and the errors of `converter_config`.
 
     ``block`` is ``nvfp4``, ``nvfp4_32``, a `Nvfp4Decode` or a `Nvfp4DecoderConfig`. ``fields`` are fields of
-    `Nvfp4Decode`, ``registered_after`` and ``layout``. The default profile is ``nvfp4_te``. ``target`` and ``optimize``
+    `Nvfp4Decode` and `Nvfp4DecoderArchitecture`. The default profile is ``nvfp4_te``. ``target`` and ``optimize``
     do not change the hardware.
 
     >>> nvfp4_decoder_config("nvfp4", "nvfp4_ao", destination="bf16").numerics.convention.value

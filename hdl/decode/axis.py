@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Unpack
 
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, Module, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec import BlockFormat, Decode, NumberFormat
 from ..config.axis import BYTE
-from ..config.decode import DecoderConfig, DecoderFields, decoder_config
+from ..config.decode import DecoderConfig
 from ..emission.modules import instantiated
 from ..lanes.through import Skid, ThroughControl, skid
 from ..primitives.pipeline import Pipeline
 from .aligner import unpack
-from .beats import BeatNumbers
+from .beats import AnyDecoder, numbers_of
+from .packed import BlockStream
+
+
+def block_stream(config: AnyDecoder) -> BlockStream | None:
+    """The bytes of blocks in the stream of a decoder; None if it has the codes alone."""
+    return config.block_stream if isinstance(config, DecoderConfig) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +32,11 @@ class Entering:
     codes: Value
     scale: Value
     marks: Value
-    random: Value | None
+    more: Mapping[str, Value]
+    """Inputs from ``tuser``, by name."""
 
 
-class AxisDecoder(Pipeline[DecoderConfig]):
+class AxisDecoder(Pipeline[AnyDecoder]):
     """`LaneDecoder` with AXI4-Stream: ``s_axis`` with codes, ``s_axis_scale`` with scales, ``m_axis`` with numbers.
 
     The first beat of a block waits for its scale, and takes it. The end of a packet ends the block too. Beats without
@@ -40,19 +45,14 @@ class AxisDecoder(Pipeline[DecoderConfig]):
 
     Parameters
     ----------
-    config, profile, fields : the decoder, as for `hdl.decoder_config`, with its errors
+    config : a decoder with AXI4-Stream
     """
 
     SIGNALS = frozenset(("beat_numbers", "block_aligner", "clk", "rst"))
 
-    def __init__(
-        self,
-        config: str | BlockFormat | NumberFormat | Decode | DecoderConfig,
-        profile: str | None = None,
-        **fields: Unpack[DecoderFields],
-    ) -> None:
-        self.config = decoder_config(config, profile, **fields)
-        ports = {p.name: (In if p.direction == "input" else Out)(p.width) for p in self.config.pins}
+    def __init__(self, config: AnyDecoder) -> None:
+        self.config = config
+        ports = {p.name: (In if p.direction == "input" else Out)(p.width) for p in config.pins}
         wiring.Component.__init__(self, ports)
 
     def elaborate(self, platform: object) -> Module:
@@ -66,7 +66,7 @@ class AxisDecoder(Pipeline[DecoderConfig]):
         given = self._packed if not self.config.is_even else self._apart
         beat = given(m, platform, control, running_q)
         # the end of a packet, the mark that passes, and which codes have all their bytes
-        numbers = BeatNumbers(self.config, len(beat.marks))
+        numbers = numbers_of(self.config, len(beat.marks))
         m.submodules.beat_numbers = instantiated(numbers, platform)
         control.connect(m, beat.offered, self.m_axis_tvalid, self.m_axis_tready, restart=beat.marks[0])
         last, mark, *kept = numbers.o_marks
@@ -77,7 +77,7 @@ class AxisDecoder(Pipeline[DecoderConfig]):
             numbers.p.eq(beat.codes),
             numbers.scale.eq(beat.scale),
             numbers.marks.eq(beat.marks),
-            *([numbers.random.eq(beat.random)] if beat.random is not None else []),
+            *(getattr(numbers, name).eq(value) for name, value in beat.more.items()),
             self.m_axis_tdata.eq(numbers.y),
             self.m_axis_tlast.eq(last),
             self.m_axis_tuser.eq(mark),
@@ -89,17 +89,20 @@ class AxisDecoder(Pipeline[DecoderConfig]):
 
     def _words(self, m: Module, running: Value, takes: Value, more: Mapping[str, Value]) -> Skid:
         """The beats of ``s_axis`` without those that are dropped, with ``more`` values."""
-        rules = self.config.numerics
-        entering = {**more, **({"random": self.s_axis_tuser[1:]} if rules.random_bits else {})}
+        entering = {**more, **{port.name: self.s_axis_tuser[1:] for port in self.config.with_codes}}
         enters = self.s_axis_tvalid & running & (self.s_axis_tkeep[0] | self.s_axis_tlast)
         words = skid(m, "beat", enters, entering, takes)
         m.d.comb += self.s_axis_tready.eq(words.ready & running)
         return words
 
+    def _more(self, beats: Skid) -> dict[str, Value]:
+        """The inputs that came from ``tuser``."""
+        return {port.name: beats.values[port.name] for port in self.config.with_codes}
+
     def _apart(self, m: Module, platform: object, control: ThroughControl, running: Value) -> Entering:
         """Beats of codes, and a stream of scales."""
         rules, lanes = self.config.numerics, self.config.lanes
-        element, stream = rules.block.element, self.config.block_stream
+        element, stream = rules.block.element, block_stream(self.config)
         ends = [element.bits * (lane + 1) - 1 for lane in range(lanes)]
         codes: Value = self.s_axis_tdata[: element.bits * lanes]
         if stream is not None:
@@ -124,12 +127,12 @@ class AxisDecoder(Pipeline[DecoderConfig]):
             codes=beats.values["codes"],
             scale=byte if stream is None else stream.scale(byte),
             marks=beats.values["marks"],
-            random=beats.values.get("random"),
+            more=self._more(beats),
         )
 
     def _packed(self, m: Module, platform: object, control: ThroughControl, running: Value) -> Entering:
         """Beats from packed blocks."""
-        stream, takes = self.config.block_stream, Signal(name="takes_word")
+        stream, takes = block_stream(self.config), Signal(name="takes_word")
         assert stream is not None
         more = {
             "word": self.s_axis_tdata,
@@ -146,5 +149,5 @@ class AxisDecoder(Pipeline[DecoderConfig]):
             codes=beat.codes,
             scale=beat.scale,
             marks=Cat(words.values["last"], words.values["mark"], beat.is_whole),
-            random=words.values.get("random"),
+            more=self._more(words),
         )

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
 
 from amaranth.hdl import Module, Value
 
-from ...spec import BlockFormat, Decode, NumberFormat
 from ..config.architecture import Interface
-from ..config.decode import DecoderConfig, DecoderFields, decoder_config
 from ..emission.modules import instantiated
 from ..lanes.through import ThroughControl, skid
 from ..primitives.pipeline import Pipeline
-from .beats import BeatNumbers
+from .beats import AnyDecoder, numbers_of
 
 
-class LaneDecoder(Pipeline[DecoderConfig]):
+class LaneDecoder(Pipeline[AnyDecoder]):
     """Convert a scale byte and element codes, which enter in beats, to numbers, which leave in beats.
 
     A beat enters at an edge with ``i_valid`` and ``i_ready``. The first beat after a reset is the first of a block, and
@@ -26,12 +23,13 @@ class LaneDecoder(Pipeline[DecoderConfig]):
 
     Parameters
     ----------
-    config, profile, fields : the decoder, as for `hdl.decoder_config`, with its errors
+    config : a decoder with lanes, or with the interface skid
 
     Ports
     -----
     p : in, ``lanes`` codes, the first in the low bits
     scale : in, the scale byte of the block, with its first beat
+    g : in, the scale of the tensor, with the first beat of a block; of NVFP4
     random : in, ``random_bits`` for each code of the beat; under stochastic rounding
     y : out, ``lanes`` numbers of the destination, the first in the low bits
     o_first, o_last : out, whether the beat is the first or the last of its block
@@ -41,20 +39,12 @@ class LaneDecoder(Pipeline[DecoderConfig]):
 
     SIGNALS = frozenset(("beat_numbers",))
 
-    def __init__(
-        self,
-        config: str | BlockFormat | NumberFormat | Decode | DecoderConfig,
-        profile: str | None = None,
-        **fields: Unpack[DecoderFields],
-    ) -> None:
-        super().__init__(decoder_config(config, profile, **fields))
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        numbers, control = BeatNumbers(self.config), ThroughControl(self.config)
+        numbers, control = numbers_of(self.config), ThroughControl(self.config)
         m.submodules.beat_numbers = instantiated(numbers, platform)
         entering: Mapping[str, Value] = {
-            name: getattr(self, name) for name in ("p", "scale", "random") if hasattr(self, name)
+            name: getattr(self, name) for name in ("p", "scale", *(port.name for port in self.config.with_codes))
         }
         offered, ready = self.i_valid, control.back_enable
         if self.config.microarchitecture.interface is Interface.SKID:

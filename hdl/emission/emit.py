@@ -68,6 +68,7 @@ WITH_LANES: dict[type[HardwareConfig], Component] = {
     ConverterConfig: LaneConverter,
     Nvfp4Config: LaneConverter,
     DecoderConfig: LaneDecoder,
+    Nvfp4DecoderConfig: LaneDecoder,
 }
 """The top component with lanes, and with valid and ready."""
 
@@ -75,6 +76,7 @@ WITH_AXIS: dict[type[HardwareConfig], Component] = {
     ConverterConfig: AxisConverter,
     Nvfp4Config: AxisConverter,
     DecoderConfig: AxisDecoder,
+    Nvfp4DecoderConfig: AxisDecoder,
     CastConfig: AxisCaster,
 }
 """The top component with AXI4-Stream."""

@@ -4,10 +4,10 @@ which selects a product.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Unpack
+from typing import Protocol, Unpack
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
@@ -20,7 +20,7 @@ from ..encode.operand import lane_name
 from ..primitives.binary32.arithmetic import SIGNIFICAND, Number, divided, normalised, product
 from ..primitives.binary32.limits import INF, PATTERN, doubled, halved, limited, opened, saturated, tripled
 from ..primitives.pipeline import Pipeline
-from ..primitives.register import Stage
+from ..primitives.register import Stage, held
 from .thresholds import chosen
 
 
@@ -228,6 +228,55 @@ class ElementChoice(wiring.Component):
         return m
 
 
+def decoded(m: Module, platform: object, component: Component, place: Iterable[str]) -> tuple[Stage, dict[str, Value]]:
+    """The stage of a component with the number of each lane, and these numbers.
+
+    ``place`` are inputs that belong to a beat. If ``is_first`` is one of them, lanes keep what they receive with the
+    first beat of a block.
+    """
+    config, rules = component.config, component.config.numerics
+    width, kept = rules.block.element.bits, ("p", *place)
+    scaled, unit = ScaledFactor(config), ProductUnit(config)
+    m.submodules.scaled_factor = instantiated(scaled, platform)
+    m.submodules.product_unit = instantiated(unit, platform)
+
+    now = Stage(m, component, control=("p", "scale", "g", *place)).crossed("input")
+    m.d.comb += scaled.scale.eq(now.scale)
+    if scaled.has_tensor_scale:
+        m.d.comb += scaled.g.eq(now.g)
+    names = ("factor", "is_nan", "scale_is_nan", "is_negative", "nan_sign")
+    now = now.crossed("scaled", control=kept, **{name: getattr(scaled, name) for name in names})
+    if rules.convention is Convention.AMAX:
+        reduced = ReducedFactor(config)
+        m.submodules.reduced_factor = instantiated(reduced, platform)
+        m.d.comb += reduced.scaled.eq(now.factor)
+        now = now.crossed("reduced", **now.values | {"factor": reduced.factor})
+    m.d.comb += [getattr(unit, name).eq(now.values[name]) for name in ("factor", "is_nan", "scale_is_nan")]
+    told = {"products": unit.products, "is_nan_of_zero": unit.is_nan_of_zero}
+    told |= {name: now.values[name] for name in ("is_nan", "is_negative", "nan_sign")}
+    if "is_first" in now.control:
+        told = held(m, component.enable & now.is_first, "products", told)
+        now = now.crossed("products")
+    else:
+        now = now.crossed("products", **told)
+        told = now.values
+    results = {}
+    for lane in range(config.lanes):
+        element = ElementChoice(config)
+        m.submodules[lane_name("element", lane, rules)] = instantiated(element, platform)
+        m.d.comb += element.p.eq(now.p.word_select(lane, width))
+        m.d.comb += [getattr(element, name).eq(value) for name, value in told.items()]
+        results[lane_name("y", lane, rules)] = element.y
+    return now, results
+
+
+class Component(Protocol):
+    """A component with lanes."""
+
+    config: Nvfp4DecoderConfig
+    enable: Signal
+
+
 class Nvfp4Decoder(Pipeline[Nvfp4DecoderConfig]):
     """Convert a scale byte and E2M1 codes under the scale of a tensor to a block of numbers. It is combinational
     without registers, and has the handshake of `BlockConverter` with registers.
@@ -256,33 +305,8 @@ class Nvfp4Decoder(Pipeline[Nvfp4DecoderConfig]):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, rules = self.config, self.config.numerics
-        width, bits = rules.block.element.bits, rules.destination.bits
-        scaled, unit = ScaledFactor(config), ProductUnit(config)
-        m.submodules.scaled_factor = instantiated(scaled, platform)
-        m.submodules.product_unit = instantiated(unit, platform)
-
-        now = Stage(m, self, control=("p", "scale", "g")).crossed("input")
-        m.d.comb += scaled.scale.eq(now.scale)
-        if scaled.has_tensor_scale:
-            m.d.comb += scaled.g.eq(now.g)
-        names = ("factor", "is_nan", "scale_is_nan", "is_negative", "nan_sign")
-        now = now.crossed("scaled", control=("p",), **{name: getattr(scaled, name) for name in names})
-        if rules.convention is Convention.AMAX:
-            reduced = ReducedFactor(config)
-            m.submodules.reduced_factor = instantiated(reduced, platform)
-            m.d.comb += reduced.scaled.eq(now.factor)
-            now = now.crossed("reduced", **now.values | {"factor": reduced.factor})
-        m.d.comb += [getattr(unit, name).eq(now.values[name]) for name in ("factor", "is_nan", "scale_is_nan")]
-        told = {name: now.values[name] for name in ("is_nan", "is_negative", "nan_sign")}
-        now = now.crossed("products", products=unit.products, is_nan_of_zero=unit.is_nan_of_zero, **told)
-        results = {}
-        for lane in range(rules.block_size):
-            element = ElementChoice(config)
-            m.submodules[lane_name("element", lane, rules)] = instantiated(element, platform)
-            m.d.comb += element.p.eq(now.p.word_select(lane, width))
-            m.d.comb += [getattr(element, name).eq(value) for name, value in now.values.items()]
-            results[lane_name("y", lane, rules)] = element.y
+        config, bits = self.config, self.config.numerics.destination.bits
+        now, results = decoded(m, platform, self, ())
         now = now.crossed("output", control=(), **results)
         m.d.comb += [self.y.word_select(lane, bits).eq(value) for lane, value in enumerate(now.values.values())]
         self.store(m)

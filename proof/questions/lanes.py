@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
-from ...hdl import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig, Nvfp4Config, TileConfig
+from ...hdl import (
+    CastConfig,
+    ConverterConfig,
+    DecoderConfig,
+    HardwareConfig,
+    Nvfp4Config,
+    Nvfp4DecoderConfig,
+    TileConfig,
+)
 from ...hdl.config.beats import BeatConfig
+from ...hdl.decode.beats import AnyDecoder
 from ...hdl.lanes.keys import EncoderConfig
 from ...sim.transactions import Transactions
-from ...spec import Cast, Decode, Encode, Nvfp4Encode
+from ...spec import BlockOperation, Cast, Decode, Encode, Nvfp4Decode, Nvfp4Encode
 from ..netlist.beats.axis_cast import AxisCast, of_a_word
-from ..netlist.beats.one_beat import of_a_beat, one_beat
+from ..netlist.beats.one_beat import one_beat
 from ..netlist.beats.parts import ADDRESS, ENDS, Beats
 from ..netlist.beats.tile import Tile
 from ..netlist.beats.whole_block import whole_block
@@ -28,6 +37,7 @@ from ..specification.encode import Specification
 from ..specification.nvfp4 import Nvfp4Specification
 from .elementwise import ElementSpecification, ProvableCast, ProvableDecode
 from .encode import ProvableEncode
+from .nvfp4.decoder import ProvableNvfp4Decode
 from .nvfp4.encoder import ProvableNvfp4
 from .question import Question
 
@@ -93,19 +103,27 @@ class Nvfp4InBeats(Stored, ProvableNvfp4):
         yield from super().composed(config.at_once, whole, specify)
 
 
-class DecodeInBeats(InParts, ProvableDecode):
-    """The proof of a decoder with lanes."""
+def in_every_beat(rules: BlockOperation, values: dict[str, int]) -> dict[str, int]:
+    """The values of a block whose beats all have the values of one beat."""
+    names = [port.name for port in rules.ports if port.direction == "input" and port.lanes > 1]
+    lanes = dict.fromkeys(names, 0)
+    for name in names:
+        while f"{name}{lanes[name]}" in values or (not lanes[name] and name in values):
+            lanes[name] += 1
+    every = {
+        f"{name}{lane}": values.get(f"{name}{lane % lanes[name]}", values.get(name, 0))
+        for name in names
+        for lane in range(rules.block_size)
+    }
+    return {**values, **every}
 
-    handshake: ClassVar[str] = ENDS[Decode.name].delays
 
-    def composed(
-        self, config: HardwareConfig[Decode], design: Design, specify: Callable[[Decode], ElementSpecification]
-    ) -> Iterator[Question]:
-        """Questions about the order of beats, for any codes, and those about the numbers of a beat."""
-        assert isinstance(config, DecoderConfig)
-        order = order_of(config, design)
-        order.beats.check_delays()
-        beat = one_beat(order.beats)
+def of_beat(config: AnyDecoder, design: Design) -> tuple[Design, Iterator[Question]]:
+    """The design of one beat, and the questions about the order of beats, for any codes."""
+    order = order_of(config, design)
+    order.beats.check_delays()
+
+    def asked() -> Iterator[Question]:
         if config.has_axis:
             yield from through_questions(path_of_decoder(order.beats))
         else:
@@ -113,21 +131,47 @@ class DecodeInBeats(InParts, ProvableDecode):
         if order.beats.has_place:
             yield from skid_questions(place(order.beats))
         order.beats.check_known()
-        yield from super().composed(of_a_beat(config), beat, specify)
+
+    return one_beat(order.beats, config), asked()
+
+
+class DecodeInBeats(InParts, ProvableDecode):
+    """The proof of a decoder of a shared exponent with lanes."""
+
+    handshake: ClassVar[str] = ENDS[Decode.name].delays
+
+    def composed(
+        self, config: HardwareConfig[Decode], design: Design, specify: Callable[[Decode], ElementSpecification]
+    ) -> Iterator[Question]:
+        """The questions of `of_beat`, and those about the numbers of a beat."""
+        assert isinstance(config, DecoderConfig)
+        beat, asked = of_beat(config, design)
+        yield from asked
+        yield from super().composed(config.of_a_beat, beat, specify)
 
     def blocks(self, rules: Decode, values: dict[str, int]) -> Transactions:
-        """A block whose beats all have the values of one beat."""
-        names = [port.name for port in rules.ports if port.direction == "input" and port.lanes > 1]
-        lanes = dict.fromkeys(names, 0)
-        for name in names:
-            while f"{name}{lanes[name]}" in values or (not lanes[name] and name in values):
-                lanes[name] += 1
-        every = {
-            f"{name}{lane}": values.get(f"{name}{lane % lanes[name]}", values.get(name, 0))
-            for name in names
-            for lane in range(rules.block_size)
-        }
-        return super().blocks(rules, {**values, **every})
+        return super().blocks(rules, in_every_beat(rules, values))
+
+
+class Nvfp4DecodeInBeats(InParts, ProvableNvfp4Decode):
+    """The proof of an NVFP4 decoder with lanes."""
+
+    handshake: ClassVar[str] = ENDS[Nvfp4Decode.name].delays
+
+    def composed(
+        self,
+        config: HardwareConfig[Nvfp4Decode],
+        design: Design,
+        specify: Callable[[Nvfp4Decode], ElementSpecification],
+    ) -> Iterator[Question]:
+        """The questions of `of_beat`, and those about the numbers of a beat."""
+        assert isinstance(config, Nvfp4DecoderConfig)
+        beat, asked = of_beat(config, design)
+        yield from asked
+        yield from super().composed(config.of_a_beat, beat, specify)
+
+    def blocks(self, rules: Nvfp4Decode, values: dict[str, int]) -> Transactions:
+        return super().blocks(rules, in_every_beat(rules, values))
 
 
 class CastInBeats(InParts, ProvableCast):

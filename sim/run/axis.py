@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...hdl import DecoderConfig, HardwareConfig
 from ...hdl.config.axis import BYTE
-from ...hdl.config.beats import BeatConfig
+from ...hdl.config.beats import WITH_CODES, BeatConfig
 from ...hdl.decode.packed import BlockStream
-from ...spec import Cast, Decode, Encode, Nvfp4Encode, Port, Role, ScalePlace
+from ...spec import Cast, Decode, Encode, Nvfp4Decode, Nvfp4Encode, Port, Role, ScalePlace
 from ...spec.layouts.catalogue import ScaleByte
 
 ENCODER = """
@@ -166,16 +166,15 @@ def _encoder(config: HardwareConfig, about: Mapping[str, object]) -> str:
 
 
 def _decoder(config: HardwareConfig, about: Mapping[str, object]) -> str:
-    assert isinstance(config, DecoderConfig)
-    pins, stream = _widths(config.pins), config.block_stream
-    if stream is not None:
+    pins, stream = _widths(config.pins), config.block_stream if isinstance(config, DecoderConfig) else None
+    if isinstance(config, DecoderConfig) and stream is not None:
         return _packed(config, stream, about)
     return DECODER.format(
         **about,
         data_bits=pins["s_axis_tdata"],
         keep_bits=pins["m_axis_tkeep"],
         bytes=pins["s_axis_tkeep"],
-        user="random, " if any(port.role is Role.RANDOM for port in config.ports) else "",
+        user="".join(f"{port.name}, " for port in config.ports if port.role in WITH_CODES),
     )
 
 
@@ -225,6 +224,7 @@ AROUND: dict[str, Callable[[HardwareConfig, Mapping[str, object]], str]] = {
     Encode.name: _encoder,
     Nvfp4Encode.name: _encoder,
     Decode.name: _decoder,
+    Nvfp4Decode.name: _decoder,
     Cast.name: _cast,
 }
 """The module by the name of the operation."""

@@ -13,7 +13,7 @@ OF_TILES = (Role.ROW_SCALES, Role.COLUMN_SCALES, Role.COLUMN_CODES)
 OF_ELEMENTS = (Role.NUMBERS, Role.RANDOM, Role.CODES, *OF_TILES)
 """Roles of ports with a part of a block in each beat. Other ports have the same value in all beats of a block."""
 
-OF_FIRST = (Role.SCALE,)
+OF_FIRST = (Role.SCALE, Role.TENSOR_SCALE)
 """Roles of inputs that count with the first beat of a block only."""
 
 

@@ -16,7 +16,7 @@ from itertools import product
 from ....hdl import DecoderConfig
 from ....hdl.config.beats import BeatConfig
 from ....hdl.lanes.keys import EncoderConfig, front_stages
-from ....spec import Decode, Encode, Nvfp4Encode
+from ....spec import Decode, Encode, Nvfp4Decode, Nvfp4Encode
 from ..design import DISSOLVED, FREED, UNSAID, Cut, Design, Part, provide
 from ..handshake import GATES
 from ..pipeline import BITS, REGISTERS, WITH_ENABLES, bypass, check_delay, in_order, inputs_of, reaching
@@ -77,6 +77,18 @@ ENCODER = Ends(
 CONSTANTS = ("k", "d", "a")
 """Inputs of an NVFP4 encoder with the constants of a tensor."""
 
+DECODER = Ends(
+    back=NUMBERS,
+    of_block=("scale",),
+    inputs=("p", "scale", "random"),
+    results=("y", *MARKS),
+    control=("beat",),
+    delays="the module of the numbers of a beat is a pure delay with an enable, and takes the scale of a block with "
+    "its first beat",
+    axis=("running_q", "beat_held", "scale_held"),
+    scales=("s_axis_scale_tvalid",),
+)
+
 ENDS: dict[str, Ends] = {
     Encode.name: ENCODER,
     Nvfp4Encode.name: replace(
@@ -86,16 +98,13 @@ ENDS: dict[str, Ends] = {
         delays="the modules in front of the store and behind it are pure delays with an enable; the second one takes "
         "the key and the constants of a block with its first beat",
     ),
-    Decode.name: Ends(
-        back=NUMBERS,
-        of_block=("scale",),
-        inputs=("p", "scale", "random"),
-        results=("y", *MARKS),
-        control=("beat",),
-        delays="the module of the numbers of a beat is a pure delay with an enable, and takes the scale of a block "
-        "with its first beat",
-        axis=("running_q", "beat_held", "scale_held"),
-        scales=("s_axis_scale_tvalid",),
+    Decode.name: DECODER,
+    Nvfp4Decode.name: replace(
+        DECODER,
+        of_block=("scale", "g"),
+        inputs=("p", "scale", "g"),
+        delays="the module of the numbers of a beat is a pure delay with an enable, and takes the scales of a block "
+        "and of its tensor with its first beat",
     ),
 }
 """By the name of the operation."""

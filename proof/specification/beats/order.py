@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
-from ....spec import Decode, Encode, Nvfp4Encode
+from ....spec import Decode, Encode, Nvfp4Decode, Nvfp4Encode
 from ...netlist.beats.parts import CODES, KEYS, NUMBERS, Beats
 from ...netlist.design import Part
 from ...netlist.structure import StructureError
@@ -38,20 +38,23 @@ WRONG = (
 )
 """Faults by the bits of ``wrong``."""
 
+OF_DECODERS = {
+    "the numbers": "the codes",
+    "another largest key than its block has, or before its block is whole": "another scale than its block has",
+    "the largest key and the mode of its own block": "the scale of its own block",
+    "with the largest key": "with the scale",
+    "under the key": "under the scale",
+    "stored as": "with the codes",
+}
+
 NOUNS: dict[str, dict[str, str]] = {
     Encode.name: {},
     Nvfp4Encode.name: {
         "another mode": "other constants of its tensor",
         "the mode of its own block": "the constants of its own block",
     },
-    Decode.name: {
-        "the numbers": "the codes",
-        "another largest key than its block has, or before its block is whole": "another scale than its block has",
-        "the largest key and the mode of its own block": "the scale of its own block",
-        "with the largest key": "with the scale",
-        "under the key": "under the scale",
-        "stored as": "with the codes",
-    },
+    Decode.name: OF_DECODERS,
+    Nvfp4Decode.name: OF_DECODERS,
 }
 """Words for an operation in place of words for encoders, by its name."""
 
@@ -164,7 +167,7 @@ class Order:
 
         if not self.has_store:
             ports = self.beats.design.modules[self.beats.modules[NUMBERS]]["ports"]
-            return {"KEY": width("scale"), "WORD": width("p", "random"), "STEADY": 1, "MODE": 1}
+            return {"KEY": width("scale", "g"), "WORD": width("p", "random"), "STEADY": 1, "MODE": 1}
         steady = max(1, width(*(f"{KEYS}_{name}_of_beat" for name in self.steady)))
         return {
             "KEY": width(f"{KEYS}_key"),

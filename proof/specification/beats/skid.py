@@ -11,14 +11,14 @@ from .induction import Induction, transitions
 
 WRONG = (
     "a beat is offered to the decoder and none has entered: one was made twice",
-    "a beat is offered to the decoder with other codes, scale or random bits than it entered with",
+    "a beat is offered to the decoder with other codes, scales or random bits than it entered with",
     "a beat enters while another one waits: one is lost",
     "a beat is not offered to the decoder",
     "no beat is taken, although none waits",
 )
 """Faults by the bits of ``wrong`` in `skid.sv`."""
 
-DATA = ("p", "scale", "random")
+DATA = ("p", "scale", "g", "random")
 
 
 def behind(control: dict) -> dict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ....hdl import DecoderConfig
@@ -54,8 +55,8 @@ class StreamPath:
     lanes: int
     bits: int
     """Bits of a word."""
-    random: int
-    """Random bits of a beat."""
+    user: Mapping[str, int]
+    """Bits of other inputs of the module, which are in ``tuser`` above its low bit, by the name of the input."""
     places: tuple[str, ...]
     """The places of registers."""
     beats: int = 1
@@ -70,6 +71,11 @@ class StreamPath:
     """Are the marks' registers among the control, and numbers left to other checks?"""
 
     @property
+    def random(self) -> int:
+        """Bits in ``tuser`` above its low bit."""
+        return sum(self.user.values())
+
+    @property
     def marks(self) -> int:
         """Bits of a packet: its end, the low bit of ``tuser``, and whether each word has all its bytes, or the beat."""
         return 3 if self.packed else 2 + self.lanes
@@ -78,11 +84,10 @@ class StreamPath:
     def words(self) -> dict[str, tuple[str, int, str]]:
         """The parts of a beat that waits: its wire or port in the control, its bits, and what enters in `joined`."""
         data, keep = (len(self.control["ports"][f"s_axis_t{name}"]["bits"]) for name in ("data", "keep"))
-        random = {"random": self.random} if self.random else {}
         if self.packed:
             parts = {"word": (data, "tdata"), "keep": (keep, "tkeep"), "last": (1, "tlast"), "mark": (1, "tuser[0]")}
             found = {name: (f"beat_{name}", width, text) for name, (width, text) in parts.items()}
-            return found | {name: (f"beat_{name}", width, f"tuser[{width}:1]") for name, width in random.items()}
+            return found | {name: (f"beat_{name}", width, f"tuser[{width}:1]") for name, width in self.user.items()}
         places = self.blocks.places if self.blocks else places_of(Packing.LITTLE_ENDIAN, self.bits, self.lanes)
         at = {place: bit for bit, place in enumerate(places)}
         every = [[at[lane, bit] for bit in range(self.bits)] for lane in range(self.lanes)]
@@ -91,7 +96,7 @@ class StreamPath:
         codes = ", ".join(f"tdata[{bit}]" for bits in reversed(every) for bit in reversed(bits))
         parts = {"p": (self.bits * self.lanes, f"{{{codes}}}")}
         parts |= {"marks": (self.marks, f"{{{marks}}}")}
-        parts |= {name: (width, f"tuser[{width}:1]") for name, width in random.items()}
+        parts |= {name: (width, f"tuser[{width}:1]") for name, width in self.user.items()}
         return {name: (f"{NUMBERS}_{name}", width, text) for name, (width, text) in parts.items()}
 
     @property
@@ -112,8 +117,7 @@ class StreamPath:
 def path_of_decoder(beats: Beats) -> StreamPath:
     """The path of beats through a decoder."""
     rules, config = beats.config.numerics, beats.config
-    assert isinstance(config, DecoderConfig)
-    stream, blocks = config.block_stream, None
+    stream, blocks = config.block_stream if isinstance(config, DecoderConfig) else None, None
     if stream is not None:
         blocks = Blocks(
             place=stream.place,
@@ -125,7 +129,7 @@ def path_of_decoder(beats: Beats) -> StreamPath:
         control=beats.control(),
         lanes=config.lanes,
         bits=rules.block.element.bits,
-        random=rules.random_bits * config.lanes,
+        user={port.name: port.width for port in config.with_codes},
         places=beats.places,
         beats=config.beats,
         scale=rules.block.scale.bits,
@@ -142,7 +146,7 @@ def path_of_cast(cast: AxisCast) -> StreamPath:
         control=cast.control(),
         lanes=rules.lanes,
         bits=rules.ports[0].bits,
-        random=rules.random_bits * rules.lanes,
+        user={"random": rules.random_bits * rules.lanes} if rules.random_bits else {},
         numbers=rules.ports[-1].bits,
         has_marks=True,
         places=tuple(cast.config.microarchitecture.registered_after),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mxcast.hdl import config_of, decoder_config, describe, verilog
+from mxcast.hdl import config_of, decoder_config, describe, nvfp4_decoder_config, verilog
 from mxcast.hdl.config.command import command_line
 from mxcast.native.folder import dpi_files
 from mxcast.proof import prove
@@ -71,6 +71,7 @@ def test_a_configuration_is_read_from_its_json_and_from_its_command(fields, targ
             {"lanes": 8, "layout": "ggml"},
             "a layout needs whole blocks, but lanes deliver .*: leave out layout or lanes",
         ),
+        ({"interface": "skid", "layout": "ggml"}, "the interface skid has no layout: leave out layout or interface"),
     ],
 )
 def test_impossible_lanes_are_refused(fields, sentence):
@@ -87,6 +88,40 @@ def test_what_does_not_know_lanes_says_so(tmp_path):
         dpi_files(config, "top")
     with pytest.raises(ValueError, match="^latency and frequency_mhz are for whole blocks: with lanes, name"):
         constrained(config, {"latency": 4})
+
+
+def test_the_scale_of_a_tensor_is_in_tuser():
+    config = nvfp4_decoder_config("nvfp4", lanes=4, interface="axis", destination="bf16")
+    assert {pin.name: pin.width for pin in config.pins if "axis_t" in pin.name and pin.width > 8} == {
+        "s_axis_tdata": 16,
+        "s_axis_tuser": 1 + 32,
+        "m_axis_tdata": 64,
+    }
+    assert describe(config)["microarchitecture"]["registered_after"] == ["products", "output"]
+    assert config_of(json.loads(json.dumps(config.to_dict()))) == config
+    assert command_line(config) == (
+        "nvfp4 --op decode --profile nvfp4_te --set destination=bf16 --set interface=axis --set lanes=4"
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"lanes": 16}, "lanes must be 1, 2, 4, 8, so that a block of 16 has several beats, not 16"),
+        ({"interface": "axis", "layout": "modelopt"}, "an NVFP4 decoder with AXI4-Stream has no layout: leave out .*"),
+        ({"interface": "skid", "layout": "modelopt"}, "the interface skid has no layout: leave out .*"),
+    ],
+)
+def test_impossible_lanes_of_nvfp4_are_refused(fields, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        nvfp4_decoder_config("nvfp4", **fields)
+
+
+@pytest.mark.parametrize("fields", [{"lanes": 2}, {"interface": "axis", "destination": "bf16"}])
+def test_the_verilog_of_nvfp4_has_no_warning(fields, tmp_path):
+    file = tmp_path / "narrow.v"
+    file.write_text(verilog(nvfp4_decoder_config("nvfp4", **fields), "narrow"))
+    assert not lint("--lint-only", "-Wall", "--top-module", "narrow", file)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""NVFP4 encoders with lanes: the order of beats, the constants of tensors and the bits are proved."""
+"""NVFP4 with lanes: the order of beats, the constants of tensors and the bits are proved."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import Nvfp4HardwareFields, nvfp4_config, verilog
+from mxcast.hdl import Nvfp4DecoderFields, Nvfp4HardwareFields, nvfp4_config, nvfp4_decoder_config, verilog
 from mxcast.proof import prove
 from mxcast.proof.netlist.beats.whole_block import whole_block
 from mxcast.proof.netlist.design import Design
@@ -14,7 +14,9 @@ from mxcast.proof.netlist.nvfp4_structure import nvfp4_wiring
 from mxcast.proof.netlist.structure import StructureError
 from mxcast.proof.questions.lanes import order_of
 from mxcast.proof.specification.beats.axis import around, axis_questions
+from mxcast.proof.specification.beats.axis_through import through_questions
 from mxcast.proof.specification.beats.order import WRONG
+from mxcast.proof.specification.beats.stream_path import path_of_decoder
 
 from ...hdl.planted import planted
 from .test_lanes import first_trace
@@ -105,6 +107,54 @@ def test_a_fault_of_the_order_has_a_trace(old: str, new: str, wrong: int, text: 
     order = order_of(LATE, design)
     trace = first_trace([*order.questions(), *axis_questions(*around(order.beats))], LATE, design, tmp_path)
     assert order.in_words(WRONG[wrong]) in trace.words[-1]
+
+
+DIVIDING = nvfp4_decoder_config(
+    "nvfp4", "nvfp4_compressed_tensors", lanes=4, interface="axis", registered_after="scaled"
+)
+"""A proof that takes 10 s. The scale meets its codes two registers behind the input."""
+
+
+def test_packets_of_codes_are_proved(tmp_path: Path) -> None:
+    proof = prove(DIVIDING, out=tmp_path)
+    assert proof.passed, proof.remark
+    assert {"join", "pass", "factor", "elements"} <= {step.question.name for step in proof.steps}
+
+
+OF_CODES = {
+    "results are kept a beat too early": ("enable & is_first_scaled_q", "enable & is_first", "keeps more"),
+    "results are kept with the last beat": ("enable & is_first_scaled_q", "enable & is_last_scaled_q", "an enable in"),
+    "a sign is of any beat": (r"if \(_00_\) nan_sign <=", "if (enable) nan_sign <=", "the scale of a block"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "word"), OF_CODES.values(), ids=OF_CODES)
+def test_a_fault_of_a_decoder_is_refused(old: str, new: str, word: str, tmp_path: Path) -> None:
+    design = Design(planted(verilog(DIVIDING, "late"), old, new), "late", tmp_path)
+    with pytest.raises(StructureError, match=word):
+        order_of(DIVIDING, design).beats.check_delays()
+
+
+def test_the_scale_of_a_tensor_waits_with_its_codes(tmp_path: Path) -> None:
+    text = planted(verilog(DIVIDING, "late"), r"if \(!beat_held\) beat_g_held_q", "beat_g_held_q")
+    design = Design(text, "late", tmp_path)
+    questions = through_questions(path_of_decoder(order_of(DIVIDING, design).beats))
+    assert "other words" in first_trace(questions, DIVIDING, design, tmp_path).words[-1]
+
+
+DECODERS: list[tuple[str, Nvfp4DecoderFields]] = [
+    *(("nvfp4_te", {"lanes": lanes, "destination": "bf16"}) for lanes in (1, 2, 8)),
+    ("nvfp4_ao", {"lanes": 4, "interface": "axis"}),
+    ("nvfp4_modelopt", {"lanes": 2, "interface": "skid", "destination": "bf16"}),
+    ("nvfp4_compressed_tensors", {"interface": "axis", "registered_after": "input,scaled,products,output"}),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("profile", "fields"), DECODERS, ids=str)
+def test_every_decoder(profile: str, fields: Nvfp4DecoderFields, tmp_path: Path) -> None:
+    proof = prove(nvfp4_decoder_config("nvfp4", profile, **fields), out=tmp_path)
+    assert proof.passed, proof.remark
 
 
 EVERY: list[Nvfp4HardwareFields] = [

@@ -89,9 +89,9 @@ def of_tensor(rules: Nvfp4Encode, blocks: np.ndarray, amax: int) -> Transactions
     return with_constants(rules, blocks, np.full(len(blocks), amax, np.uint32))
 
 
-def sparse(random: Random, data: bytes) -> tuple[AxiStreamFrame, list[int]]:
-    """The frame of a packet with a mark, in which beats without bytes are dropped, except at its end; and the mark of
-    each beat that leaves.
+def sparse(random: Random, data: bytes, above: int = 0) -> tuple[AxiStreamFrame, list[int]]:
+    """The frame of a packet with a mark, and bits ``above`` it in tuser, and the mark of each beat that leaves. Beats
+    without bytes are dropped, except at the end of the packet.
     """
     mark, sends, keeps, marks = random.getrandbits(1), bytearray(), list[int](), list[int]()
 
@@ -107,7 +107,7 @@ def sparse(random: Random, data: bytes) -> tuple[AxiStreamFrame, list[int]]:
     if not len(data) % BEAT_BYTES and random.random() < 0.3:
         put(bytes(BEAT_BYTES), 0)
         marks.append(mark)
-    return AxiStreamFrame(bytes(sends), tkeep=keeps, tuser=mark), marks
+    return AxiStreamFrame(bytes(sends), tkeep=keeps, tuser=mark | above << 1), marks
 
 
 def decoded(random: Random) -> Sent:
@@ -118,10 +118,14 @@ def decoded(random: Random) -> Sent:
     scales = rng.integers(0, 256, -(-beats // CONFIG.beats), dtype=np.uint8)
     codes = words(data.ljust(beats * BEAT_BYTES, b"\0"), beats, BITS)[:, : CONFIG.lanes].reshape(-1).astype(np.uint8)
     codes = np.append(codes, np.zeros(-len(codes) % SIZE, np.uint8)).reshape(-1, SIZE)
-    y = golden(RULES, Transactions({Role.CODES: codes, Role.SCALE: scales[:, None]}))[Role.NUMBERS].reshape(-1)
+    given, g = Transactions({Role.CODES: codes, Role.SCALE: scales[:, None]}), 0
+    if any(port.role is Role.TENSOR_SCALE for port in CONFIG.with_codes):
+        g = random.getrandbits(32)
+        given = given.with_arrays({Role.TENSOR_SCALE: np.full((len(codes), 1), g, np.uint32)})
+    y = golden(RULES, given)[Role.NUMBERS].reshape(-1)
     whole, rest = divmod(count, BEAT_BYTES)
     kept = sum((BITS * (lane + 1) - 1) // 8 < rest for lane in range(CONFIG.lanes))
-    sent, marks = sparse(random, data)
+    sent, marks = sparse(random, data, g)
     frames = {"s_axis": sent, "s_axis_scale": AxiStreamFrame(scales.tobytes())}
     return Sent(frames, {"m_axis": (y[: whole * CONFIG.lanes + kept].tobytes(), marks)})
 
@@ -174,7 +178,7 @@ def there_and_back(random: Random) -> Sent:
     return Sent({"s_axis": AxiStreamFrame(x.tobytes())}, {"m_axis": (y.tobytes(), completed(x))})
 
 
-PACKETS = {"encode": encoded, "two_level_encode": encoded, "decode": decoded, "cast": cast}
+PACKETS = {"encode": encoded, "two_level_encode": encoded, "decode": decoded, "two_level_decode": decoded, "cast": cast}
 PACKET = there_and_back if "behind" in JOB else PACKETS[RULES.name] if CONFIG.is_even else packed
 
 

@@ -10,7 +10,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mxcast.hdl import HardwareConfig, cast_config, converter_config, decoder_config, nvfp4_config, verilog
+from mxcast.hdl import (
+    HardwareConfig,
+    cast_config,
+    converter_config,
+    decoder_config,
+    nvfp4_config,
+    nvfp4_decoder_config,
+    verilog,
+)
 from mxcast.sim.cocotb.regression import PROCESS, environment_for
 from mxcast.sim.run.verilator.runtime import cocotb_library, take_library
 
@@ -29,6 +37,8 @@ DECODERS = {
     "e2m1": decoder_config("e2m1", lanes=4, interface="axis", block_size=16, destination="bf16"),
     "e3m2": decoder_config("e3m2", lanes=2, interface="axis", block_size=8, registered_after="input"),
     "int8": decoder_config("int8", lanes=1, interface="axis", block_size=4),
+    "nvfp4": nvfp4_decoder_config("nvfp4", lanes=4, interface="axis", destination="bf16", registered_after="scaled"),
+    "whole": nvfp4_decoder_config("nvfp4", "nvfp4_ao", interface="axis"),
 }
 PACKED = {
     "whole": decoder_config("e5m2", "idma", block_size=8, interface="axis", scale_place="before", target="xcu"),

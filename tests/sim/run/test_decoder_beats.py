@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mxcast.hdl import decoder_config, verilog
+from mxcast.hdl import decoder_config, nvfp4_decoder_config, verilog
 from mxcast.sim import test as regress
 from mxcast.sim import verify
 from mxcast.sim.run.verilator.verilated import driver_of
@@ -37,6 +37,21 @@ MORE = [
 )
 def test_lanes_give_the_bits_of_the_model(element, fields, record_property):
     result = verify(decoder_config(element, **fields), blocks=2000)
+    record_property("blocks", result.blocks)
+    assert result.passed and result.blocks > 2000, result.report
+
+
+NVFP4 = [
+    ("nvfp4_te", {"lanes": 4, "destination": "bf16"}),
+    ("nvfp4_ao", {"lanes": 1, "interface": "skid", "registered_after": "input,scaled"}),
+    ("nvfp4_modelopt", {"lanes": 8, "interface": "axis", "registered_after": "scaled,products"}),
+    ("nvfp4_compressed_tensors", {"interface": "axis"}),
+]
+
+
+@pytest.mark.parametrize(("profile", "fields"), NVFP4, ids=[profile for profile, _ in NVFP4])
+def test_lanes_of_nvfp4_give_the_bits_of_the_model(profile, fields, record_property):
+    result = verify(nvfp4_decoder_config("nvfp4", profile, **fields), blocks=2000)
     record_property("blocks", result.blocks)
     assert result.passed and result.blocks > 2000, result.report
 
