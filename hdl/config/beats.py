@@ -7,9 +7,10 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Self, cast
 
-from ...spec import BlockOperation, Operation, Port, Role
+from ...spec import BlockOperation, Encode, Nvfp4Encode, Operation, Port, Role
 from ...spec.catalogue import excerpt
 from .architecture import BeatArchitecture, Interface, StreamArchitecture
+from .axis import encoder_pins
 from .hardware import HardwareConfig, Op
 
 OF_BLOCK = (Role.MODE, Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT, Role.TENSOR_AMAX)
@@ -94,8 +95,7 @@ class BeatConfig(StreamConfig[Op]):
 
     @property
     def of_block(self) -> tuple[Port, ...]:
-        """The inputs of an encoder that are the same for all beats of a block: its mode, or the constants of its
-        tensor."""
+        """The inputs that are the same for all beats of a block: its mode, or the constants of its tensor."""
         return tuple(port for port in self.ports if port.direction == "input" and port.role in OF_BLOCK)
 
     @property
@@ -122,3 +122,27 @@ class BeatConfig(StreamConfig[Op]):
         return tuple(
             dataclasses.replace(port, lanes=self.lanes) if port.lanes == size else port for port in self.numerics.ports
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredConfig(BeatConfig[Op]):
+    """The configuration of an encoder. With lanes a store holds a block until its scale is known."""
+
+    @property
+    def gathered(self) -> int:
+        return self.beats
+
+    @property
+    def latency(self) -> int:
+        return super().latency + self.has_axis  # a register at the input
+
+    @property
+    def axis_pins(self) -> tuple[Port, ...]:
+        rules: Operation = self.numerics
+        assert isinstance(rules, Encode | Nvfp4Encode)
+        return encoder_pins(rules, self.lanes, self.of_block)
+
+    def _check_lanes(self) -> None:
+        super()._check_lanes()
+        if self.has_axis and self.microarchitecture.layout:
+            raise ValueError("an encoder with AXI4-Stream has no layout: leave out layout or interface")

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias, Unpack
 
-from ...spec import FP16, TF32, BlockFormat, Encode, EncodeFields, NumberFormat, Port, numerics
+from ...spec import FP16, TF32, BlockFormat, Encode, EncodeFields, NumberFormat, numerics
 from ...spec.catalogue import constructed
 from .architecture import (
     DIGIT_BITS,
@@ -18,8 +18,8 @@ from .architecture import (
     Quantizer,
     supports,
 )
-from .axis import encoder_pins, encoder_words
-from .beats import BeatConfig
+from .axis import encoder_words
+from .beats import StoredConfig
 from .goals import Goal, fields_of, optimized
 from .hardware import Fields, TargetFields
 
@@ -42,7 +42,7 @@ class ConverterFields(EncodeFields, MicroarchitectureFields, TargetFields, total
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConverterConfig(BeatConfig[Encode]):
+class ConverterConfig(StoredConfig[Encode]):
     """An encoder.
 
     An encoder with ``alternatives`` has a mode input: mode 0 is ``numerics``, mode i is alternative i. Modes may differ
@@ -76,8 +76,6 @@ class ConverterConfig(BeatConfig[Encode]):
         if not supports(chosen, self.modes):
             raise ValueError(f"{SUPPORTS[chosen][1]}: leave quantizer as shift")
         self._check_lanes()
-        if self.has_axis and self.microarchitecture.layout:
-            raise ValueError("an encoder with AXI4-Stream has no layout: leave out layout or interface")
 
     @classmethod
     def _modes(cls, format: object, profile: str | None, rules: Fields) -> tuple[Encode, ...]:
@@ -93,18 +91,6 @@ class ConverterConfig(BeatConfig[Encode]):
     @classmethod
     def _architecture(cls, modes: tuple[Encode, ...], goal: Goal, target: str, chosen: Fields) -> Microarchitecture:
         return constructed(optimized, {"goal": goal, "modes": modes, "target": target, **chosen})
-
-    @property
-    def gathered(self) -> int:
-        return self.beats
-
-    @property
-    def latency(self) -> int:
-        return super().latency + self.has_axis  # a register at the input
-
-    @property
-    def axis_pins(self) -> tuple[Port, ...]:
-        return encoder_pins(self.numerics, self.lanes, self.of_block)
 
     @property
     def tree_stages(self) -> tuple[str, ...]:

@@ -23,8 +23,8 @@ from ...spec import (
 from ...spec.catalogue import constructed
 from ..nvfp4.threshold_row import row_ports
 from .architecture import BeatFields, Nvfp4Architecture, Nvfp4Form
-from .axis import encoder_pins, encoder_words
-from .beats import BeatConfig
+from .axis import encoder_words
+from .beats import StoredConfig
 from .goals import Goal
 from .hardware import Fields, TargetFields
 
@@ -51,7 +51,7 @@ class Nvfp4HardwareFields(Nvfp4Fields, BeatFields, TargetFields, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nvfp4Config(BeatConfig[Nvfp4Encode]):
+class Nvfp4Config(StoredConfig[Nvfp4Encode]):
     """An NVFP4 encoder.
 
     >>> [port.name for port in nvfp4_config("nvfp4", registered_after="scale").ports]
@@ -91,9 +91,6 @@ class Nvfp4Config(BeatConfig[Nvfp4Encode]):
             "four_over_six compares errors of whole blocks, but lanes deliver parts of a block: leave out lanes": (
                 rules.four_over_six is not FourOverSix.OFF and micro.lanes > 0
             ),
-            "an encoder with AXI4-Stream has no layout: leave out layout or interface": (
-                self.has_axis and bool(micro.layout)
-            ),
         }
 
     def _check(self) -> None:
@@ -119,18 +116,6 @@ class Nvfp4Config(BeatConfig[Nvfp4Encode]):
         kept = [port for port in own if port.role is not Role.ELEMENT_CONSTANT]
         entering = sum(port.direction == "input" for port in kept)
         return (*kept[:entering], *row_ports(self.numerics.source), *kept[entering:])
-
-    @property
-    def gathered(self) -> int:
-        return self.beats
-
-    @property
-    def latency(self) -> int:
-        return super().latency + self.has_axis  # a register at the input
-
-    @property
-    def axis_pins(self) -> tuple[Port, ...]:
-        return encoder_pins(self.numerics, self.lanes, self.of_block)
 
     @property
     def tree_stages(self) -> tuple[str, ...]:
