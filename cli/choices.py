@@ -129,7 +129,11 @@ def _built(config: HardwareConfig, remark: str = "") -> Rows:
     return [
         *(_row("optimize", str(goal), goal.__doc__) for goal in Goal),
         _row("registered_after", ",".join(config.stages), f"stage boundaries with registers, any of them{remark}"),
-        _row("latency", "1 to all", "that many registers, at the stage boundaries with the shortest critical path"),
+        _row(
+            "latency",
+            "1 to all",
+            "that many cycles (with lanes, beats of a block too), by the registers with the shortest critical path",
+        ),
         _row("frequency_mhz", "MHz", "the fewest registers for that clock, by an estimate without placement"),
         _row("delays_of", ",".join(DELAYS), "the target whose delays these two take"),
     ]

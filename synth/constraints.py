@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from ..hdl import HardwareConfig
+from ..hdl import HardwareConfig, TileConfig
 from ..spec.catalogue import excerpt
 from .pipeline import pipelined
 
@@ -21,11 +21,11 @@ def constrained(config: Config, constraints: Mapping[str, Any]) -> Config:
         return config
     if constraints.keys() == {"delays_of"}:
         raise ValueError("delays_of says whose delays count: give latency or frequency_mhz too")
-    if config.beats > 1:
+    if isinstance(config, TileConfig):
         raise ValueError(
-            "latency and frequency_mhz are for whole blocks: with lanes, name the registers by registered_after"
+            "latency and frequency_mhz are for blocks: in a tile encoder, name the registers by registered_after"
         )
-    if config.latency:
+    if {*config.microarchitecture.registered_after} - config.microarchitecture.always_registered:
         raise ValueError(f"registered_after names the stage boundaries: leave out {' and '.join(constraints)}")
     latency, frequency = constraints.get("latency"), constraints.get("frequency_mhz")
     if latency is not None and not isinstance(latency, int):

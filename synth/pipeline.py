@@ -8,11 +8,14 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
+from math import inf
 from pathlib import Path
 from typing import TypeVar
 
 from ..hdl import HardwareConfig, verilog
+from ..hdl.config.beats import StreamConfig
 from ..hdl.emission.modules import body
+from ..hdl.lanes.keys import EncoderConfig, front_stages
 from ..hdl.primitives.register import Enable
 from ..host.cache import kept_folder
 from ..host.errors import ToolError
@@ -64,19 +67,27 @@ def plan(
     enough for a clock. Among equal choices the one with the fewest register bits wins.
 
     The delay of several sections is the sum of their delays with registers everywhere, which is never too short.
+    Boundaries that always have registers are among those chosen. With lanes, the store cuts the path behind the tree,
+    and the latency counts the beats of a block.
+
     Raises ValueError if the converter has fewer boundaries, or if no choice is fast enough by the estimate.
     """
     if (latency is None) == (frequency_mhz is None):
         raise ValueError("give either a latency or a frequency")
-    places = config.stages
-    if latency is not None and not 1 <= latency <= len(places):
-        raise ValueError(f"latency must be 1 to {len(places)}, the number of stage boundaries, not {excerpt(latency)}")
+    places, always = config.stages, config.microarchitecture.always_registered
+    least, around = max(1, len(always)), config.latency - len(config.microarchitecture.registered_after)
+    if latency is not None and not least <= latency - around <= len(places):
+        of_what = f"with {config.beats} beats in a block" if around else "the number of stage boundaries"
+        raise ValueError(
+            f"latency must be {least + around} to {len(places) + around}, {of_what}, not {excerpt(latency)}"
+        )
     if frequency_mhz is not None and not 0 < frequency_mhz <= FASTEST:
         raise ValueError(f"a frequency must be above 0 and at most {FASTEST} MHz, not {excerpt(frequency_mhz)}")
     measured, bits = sections(config, target)
     best = 0.0, places
-    for count in range(1, len(places) + 1) if latency is None else [latency]:
-        best = _best(measured, bits, count, DELAYS[target].register)
+    cuts = Cuts(always=tuple(places.index(place) + 1 for place in always), store=_store(config))
+    for count in range(least, len(places) + 1) if latency is None else [latency - around]:
+        best = _best(measured, bits, count, DELAYS[target].register, cuts)
         if frequency_mhz is not None and best[0] * frequency_mhz <= 1000:
             break
     else:
@@ -88,8 +99,23 @@ def plan(
     return Plan(places=best[1], period=best[0], target=target)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Cuts:
+    """Registers that are there in any case."""
+
+    always: tuple[int, ...] = ()
+    """Stage boundaries that always have registers, by their numbers, from 1."""
+    store: int = 0
+    """The boundary behind which a store and the largest key of a block are; 0 without them."""
+
+
+def _store(config: HardwareConfig) -> int:
+    """The boundary behind which a converter stores its block; 0 if it does not."""
+    return len(front_stages(config)) if isinstance(config, EncoderConfig) and config.beats > 1 else 0
+
+
 def _best(
-    measured: dict[str, float], bits: dict[str, int], count: int, register: float
+    measured: dict[str, float], bits: dict[str, int], count: int, register: float, cuts: Cuts
 ) -> tuple[float, tuple[str, ...]]:
     """The shortest clock period with ``count`` registers in a row, and the stage boundaries with the fewest bits that
     reach it.
@@ -99,8 +125,15 @@ def _best(
     places, delays = list(measured), list(measured.values())
 
     def period(first: int, last: int) -> float:
-        """Period with registers behind the sections ``first`` and ``last``, and none between."""
-        return round(sum(delays[first:last]) + register, 2)
+        """Period with registers behind the sections ``first`` and ``last``, and only a store between."""
+        if any(first < at < last for at in cuts.always):
+            return inf
+        longest = sum(delays[first:last])
+        if cuts.store and first <= cuts.store < last:
+            # the largest key so far is compared like two keys in the last level of the tree
+            compared = sum(delays[first : cuts.store]) + delays[cuts.store - 1]
+            longest = max(compared, sum(delays[cuts.store : last]))
+        return round(longest + register, 2)
 
     def cheapest(limit: float) -> tuple[int, tuple[str, ...]] | None:
         """Bits and boundaries of the best choice within a period."""
@@ -115,9 +148,10 @@ def _best(
                 for last, place in enumerate(places, start=1)
                 if any(first < last and period(first, last) <= limit for first in reached)
             }
-        return min((found for last, found in reached.items() if period(last, len(places)) <= limit), default=None)
+        whole = {last: found for last, found in reached.items() if last >= max(cuts.always, default=0)}
+        return min((found for last, found in whole.items() if period(last, len(places)) <= limit), default=None)
 
-    limits = sorted({period(first, last) for last in range(len(places) + 1) for first in range(last + 1)})
+    limits = sorted({period(first, last) for last in range(len(places) + 1) for first in range(last + 1)} - {inf})
     shortest = bisect_left(limits, True, key=lambda limit: cheapest(limit) is not None)
     chosen = cheapest(limits[shortest])
     assert chosen is not None, "without any limit there is a choice"
@@ -128,11 +162,14 @@ def sections(config: HardwareConfig, target: str = "ecp5") -> tuple[dict[str, fl
     """For each stage boundary the delay of its section, from the boundary before it, in nanoseconds, and its register
     bits.
 
-    Estimated on the netlist of the converter with registers at all stage boundaries, and cached. Raises `ToolError`
-    without Yosys.
+    Estimated on the netlist of the converter with registers at all stage boundaries, and cached. Lanes and streams have
+    the sections of a whole block. Raises `ToolError` without Yosys.
     """
     if target not in DELAYS:
         raise ValueError(unknown_name("target with delays", target, DELAYS))
+    if isinstance(config, StreamConfig) and config.has_beats:
+        delays, widths = sections(config.at_once, target)
+        return {place: delays[place] for place in config.stages}, {place: widths[place] for place in config.stages}
     places, chosen = config.stages, TARGETS[target]
     everywhere = dataclasses.replace(
         config, microarchitecture=dataclasses.replace(config.microarchitecture, registered_after=places)

@@ -200,6 +200,11 @@ class Architecture:
             raise TypeError(f"registered_after must be names of stage boundaries, not {excerpt(names)}")
         object.__setattr__(self, "registered_after", tuple(names))
 
+    @property
+    def always_registered(self) -> frozenset[str]:
+        """Stage boundaries that always have registers."""
+        return frozenset()
+
     @classmethod
     def from_dict(cls, choices: Mapping[str, object]) -> Self:
         """The choices that `to_dict` wrote. Raises ValueError and TypeError for anything else."""
@@ -239,6 +244,11 @@ class StreamArchitecture(Architecture):
         """Stage boundaries that always have registers: ``output`` if results leave registers."""
         return frozenset() if self.interface is Interface.STREAM else frozenset(("output",))
 
+    @property
+    def at_once(self) -> Self:
+        """The choices for a whole block at once, without registers."""
+        return dataclasses.replace(self, interface=Interface.STREAM, registered_after=())
+
     def _more(self) -> dict[str, object]:
         return {"interface": str(self.interface)} if self.interface is not Interface.STREAM else {}
 
@@ -269,7 +279,6 @@ class BeatArchitecture(StreamArchitecture):
 
     @property
     def at_once(self) -> Self:
-        """The choices for a whole block at once, without registers."""
         return dataclasses.replace(self, lanes=0, interface=Interface.STREAM, layout="", registered_after=())
 
     def _more(self) -> dict[str, object]:

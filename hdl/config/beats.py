@@ -46,6 +46,11 @@ class StreamConfig(HardwareConfig[Op]):
         """The ports of the top module with AXI4-Stream."""
 
     @property
+    def at_once(self) -> Self:
+        """The configuration of the whole block at once, without registers."""
+        return dataclasses.replace(self, microarchitecture=self.microarchitecture.at_once)
+
+    @property
     def is_elastic(self) -> bool:
         return self.microarchitecture.interface is not Interface.STREAM
 
@@ -102,11 +107,6 @@ class BeatConfig(StreamConfig[Op]):
     def with_codes(self) -> tuple[Port, ...]:
         """The inputs of a decoder that are in ``tuser`` of the stream of codes."""
         return tuple(port for port in self.operation_ports if port.role in WITH_CODES)
-
-    @property
-    def at_once(self) -> Self:
-        """The configuration of the whole block at once, without registers."""
-        return dataclasses.replace(self, microarchitecture=self.microarchitecture.at_once)
 
     @property
     def of_a_beat(self) -> Self:

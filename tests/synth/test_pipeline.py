@@ -69,6 +69,57 @@ def test_no_choice_is_better(monkeypatch):
             assert (found.period, found.places) == (best[0], best[2])
 
 
+@pytest.mark.parametrize("interface", ["stream", "axis"])
+def test_no_choice_is_better_with_lanes(interface, monkeypatch):
+    """Some registers are always there, and the store and the largest key of a block are behind level1."""
+    config = converter_config("e4m3", lanes=2, block_size=4, interface=interface)
+    rng, register, always = (
+        np.random.default_rng(1),
+        DELAYS["ecp5"].register,
+        config.microarchitecture.always_registered,
+    )
+    store, around = PLACES.index("level1") + 1, config.latency - len(always)
+    assert config.stages == PLACES
+    for _ in range(20):
+        delays = dict(zip(PLACES, rng.choice([0.0, 0.5, 1.0, 2.0, 2.755], len(PLACES)).tolist()))
+        bits = dict(zip(PLACES, rng.integers(0, 5, len(PLACES)).tolist()))
+        monkeypatch.setattr(pipeline, "sections", lambda config, target: (delays, bits))
+        for count in range(len(always), len(PLACES) + 1):
+
+            def period(chosen: tuple[str, ...]) -> float:
+                cuts = [0, *(PLACES.index(place) + 1 for place in chosen), len(PLACES)]
+                before = [
+                    list(delays.values())[first:last]
+                    for first, last in pairwise([c for c in cuts if c < store] + [store])
+                ]
+                before[-1].append(delays["level1"])  # the comparison with the largest key so far
+                behind = [
+                    list(delays.values())[first:last]
+                    for first, last in pairwise([store] + [c for c in cuts if c > store])
+                ]
+                if store in cuts:
+                    before[-1].pop()
+                    before.append([delays["level1"]])
+                return round(max(sum(section) for section in (*before, *behind)) + register, 2)
+
+            best = min(
+                (period(chosen), sum(bits[place] for place in chosen), chosen)
+                for chosen in combinations(PLACES, count)
+                if always <= {*chosen}
+            )
+            found = plan(config, latency=count + around)
+            assert (found.period, found.places) == (best[0], best[2])
+
+
+def test_lanes_have_the_sections_of_a_block():
+    config = converter_config("e2m1", lanes=2, block_size=4)
+    whole, narrow = (sections(one, "ecp5")[0] for one in (config.at_once, config))
+    assert tuple(narrow) == config.stages and all(delay == whole[place] for place, delay in narrow.items())
+    assert plan(config, latency=4).places[-1] in config.stages
+    chosen = pipelined(config, latency=5)
+    assert chosen.latency == 5 and "scale" in chosen.microarchitecture.registered_after
+
+
 @pytest.mark.parametrize(
     "constraint, sentence",
     [
@@ -88,6 +139,12 @@ def test_what_cannot_be(measured, constraint, sentence):
     with pytest.raises(ValueError) as error:
         plan(CONFIG, **constraint)
     assert str(error.value) == sentence
+
+
+def test_impossible_latency_with_lanes(measured):
+    config = converter_config("e2m1", lanes=2, block_size=4)
+    with pytest.raises(ValueError, match="^latency must be 3 to 10, with 2 beats in a block, not 2$"):
+        plan(config, latency=2)
 
 
 def test_unknown_target():

@@ -86,8 +86,8 @@ def test_what_does_not_know_lanes_says_so(tmp_path):
             prove(decoder_config("e2m1", **fields), out=tmp_path, whole=True)
     with pytest.raises(ValueError, match="^--dpi sends whole blocks: leave out lanes$"):
         dpi_files(config, "top")
-    with pytest.raises(ValueError, match="^latency and frequency_mhz are for whole blocks: with lanes, name"):
-        constrained(config, {"latency": 4})
+    with pytest.raises(ValueError, match="^registered_after names the stage boundaries: leave out latency"):
+        constrained(decoder_config("e2m1", lanes=8, registered_after="input"), {"latency": 3})
 
 
 def test_the_scale_of_a_tensor_is_in_tuser():

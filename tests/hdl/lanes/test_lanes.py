@@ -121,8 +121,8 @@ def test_what_does_not_know_lanes_says_so(tmp_path):
         decoder_of(config)
     with pytest.raises(ValueError, match="^--dpi sends whole blocks: leave out lanes$"):
         dpi_files(config, "top")
-    with pytest.raises(ValueError, match="^latency and frequency_mhz are for whole blocks: with lanes, name"):
-        constrained(config, {"latency": 4})
+    with pytest.raises(ValueError, match="^registered_after names the stage boundaries: leave out latency"):
+        constrained(converter_config("e2m1", lanes=8, registered_after="input"), {"latency": 8})
 
 
 @pytest.mark.parametrize(

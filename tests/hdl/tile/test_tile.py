@@ -72,7 +72,7 @@ def test_tiles_are_of_mx_formats_along_one_axis():
         tile_config("nvfp4")
     with pytest.raises(ValueError, match="^block_size must be a power of two from 2 to 128, not 1024$"):
         tile_config("mxfp8_e4m3_2d")
-    with pytest.raises(ValueError, match="^latency and frequency_mhz are for whole blocks"):
+    with pytest.raises(ValueError, match="^latency and frequency_mhz are for blocks: in a tile encoder, name"):
         constrained(tile_config("e2m1"), {"latency": 4})
 
 
