@@ -18,7 +18,7 @@ from ..hdl import (
     nvfp4_config,
     tile_config,
 )
-from ..hdl.config.architecture import Interface
+from ..hdl.config.architecture import Interface, ScalePlace
 from ..spec import (
     BLOCK_SIZES,
     CAST_RULES,
@@ -61,12 +61,17 @@ def _encoders() -> Rows:
         *_numbers("source", "the numbers that come in", SOURCES),
         _row("block_size", sizes, "elements that share a scale: a power of two"),
         _random_bits("element"),
-        *LANES,
+        *_beats(BLOCK_SIZES[-1] // 2),
         *_built(
             converter_config("e4m3", source="fp16"), "; widened with fp16 only, a level for each level of the tree"
         ),
         LAYOUT,
     ]
+
+
+def _beats(most: int) -> Rows:
+    about = "numbers in a clock cycle, a power of two below the block size; by default a block"
+    return [_row("lanes", f"1 to {most}", about), *(_row("interface", str(one), one.__doc__) for one in Interface)]
 
 
 def _decoders() -> Rows:
@@ -75,6 +80,8 @@ def _decoders() -> Rows:
         *_numbers("destination", "the numbers that come out", SOURCES),
         _row("block_size", "1 to 1024", "elements that share a scale"),
         _random_bits("element"),
+        *_beats(512),
+        *(_row("scale_place", str(one), one.__doc__) for one in ScalePlace),
         *_built(decoder_config("e4m3")),
         LAYOUT,
     ]
@@ -96,7 +103,7 @@ def _nvfp4() -> Rows:
         *(row for row in _members({**NVFP4_RULES, **NVFP4_DECODE_RULES, **NVFP4_CHOICES}) if row["key"] != "rounding"),
         _row("rounding", "rne or sr", "of elements, as of other formats; sr under te and paper"),
         _row("scale_max", "448 or 256", "the scale of the largest block of a tensor"),
-        *LANES,
+        *_beats(16),
         *_built(nvfp4_config("nvfp4"), "; of the order te"),
         LAYOUT,
     ]
@@ -110,11 +117,6 @@ def _tiles() -> Rows:
         *_built(tile_config("e4m3"), "; turned if the columns are transposed"),
     ]
 
-
-LANES = [
-    _row("lanes", "1 to 64", "numbers in a clock cycle, a power of two below the block size; by default a block"),
-    *(_row("interface", str(one), one.__doc__) for one in Interface),
-]
 
 LAYOUT = _row(
     "layout",
@@ -132,7 +134,7 @@ def _built(config: HardwareConfig, remark: str = "") -> Rows:
         _row(
             "latency",
             "1 to all",
-            "that many cycles (with lanes, beats of a block too), by the registers with the shortest critical path",
+            "cycles: registers where they make the critical path shortest; with lanes, beats of a block count too",
         ),
         _row("frequency_mhz", "MHz", "the fewest registers for that clock, by an estimate without placement"),
         _row("delays_of", ",".join(DELAYS), "the target whose delays these two take"),

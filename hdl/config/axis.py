@@ -70,12 +70,16 @@ def encoder_pins(rules: Encode | Nvfp4Encode, lanes: int, of_block: Sequence[Por
 
 
 def decoder_pins(
-    rules: Decode | Nvfp4Decode, lanes: int, word_bytes: int | None = None, has_scales: bool = True, user: int = 0
+    rules: Decode | Nvfp4Decode,
+    lanes: int,
+    with_codes: Sequence[Port],
+    word_bytes: int | None = None,
+    has_scales: bool = True,
 ) -> tuple[Port, ...]:
     """A slave stream of codes, a slave stream of scales, one for each block, and a master stream of numbers.
 
     ``word_bytes`` are the bytes of a beat of codes in a layout. Without ``has_scales`` the scales are among them. The
-    low bit of ``s_axis_tuser`` leaves as ``m_axis_tuser``. The ``user`` bits of other inputs are above it.
+    low bit of ``s_axis_tuser`` leaves as ``m_axis_tuser``. The inputs ``with_codes`` are above it.
     """
     element, to = rules.block.element, rules.destination
     size = bytes_of(element, lanes) if word_bytes is None else word_bytes
@@ -83,7 +87,7 @@ def decoder_pins(
     scales = stream(Port.of_format("s_axis_scale_tdata", Role.SCALE, "input", rules.block.scale))
     return (
         *CLOCK,
-        *stream(codes, 1 + user, size),
+        *stream(codes, 1 + sum(port.width for port in with_codes), size),
         *(scales if has_scales else ()),
         *stream(numbers_pin("m_axis_tdata", "output", to, lanes), 1, bytes_of(to, lanes)),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from ...spec import BlockOperation, Encode, Nvfp4Encode, Operation, Port, Role
 from ...spec.catalogue import excerpt
@@ -13,7 +13,10 @@ from .architecture import BeatArchitecture, Interface, StreamArchitecture
 from .axis import encoder_pins
 from .hardware import HardwareConfig, Op
 
-OF_BLOCK = (Role.MODE, Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT, Role.TENSOR_AMAX)
+if TYPE_CHECKING:
+    from ..decode.packed import BlockStream
+
+OF_BLOCK = (Role.MODE, Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT)
 """Roles of inputs of an encoder that belong to a whole block."""
 
 WITH_CODES = (Role.RANDOM, Role.TENSOR_SCALE)
@@ -107,6 +110,11 @@ class BeatConfig(StreamConfig[Op]):
     def with_codes(self) -> tuple[Port, ...]:
         """The inputs of a decoder that are in ``tuser`` of the stream of codes."""
         return tuple(port for port in self.operation_ports if port.role in WITH_CODES)
+
+    @property
+    def block_stream(self) -> BlockStream | None:
+        """The bytes of blocks in a stream; None if it has the codes alone, the first in the low bits."""
+        return None
 
     @property
     def of_a_beat(self) -> Self:

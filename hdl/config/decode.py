@@ -83,7 +83,6 @@ class DecoderConfig(BeatConfig[Decode]):
 
     @property
     def block_stream(self) -> BlockStream | None:
-        """The bytes of blocks in a stream; None if it has the codes alone, the first in the low bits."""
         micro = self.microarchitecture
         if not self.has_axis or not (micro.layout or micro.scale_place is not ScalePlace.APART):
             return None
@@ -111,7 +110,7 @@ class DecoderConfig(BeatConfig[Decode]):
     def axis_pins(self) -> tuple[Port, ...]:
         stream = self.block_stream
         size = None if stream is None else stream.word_bytes(self.numerics.block.element, self.lanes)
-        return decoder_pins(self.numerics, self.lanes, size, self.is_even, sum(port.width for port in self.with_codes))
+        return decoder_pins(self.numerics, self.lanes, self.with_codes, size, self.is_even)
 
     @property
     def stages(self) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ class Nvfp4DecoderConfig(BeatConfig[Nvfp4Decode]):
 
     @property
     def axis_pins(self) -> tuple[Port, ...]:
-        return decoder_pins(self.numerics, self.lanes, user=sum(port.width for port in self.with_codes))
+        return decoder_pins(self.numerics, self.lanes, self.with_codes)
 
     @property
     def stages(self) -> tuple[str, ...]:

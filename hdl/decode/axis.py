@@ -10,18 +10,11 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config.axis import BYTE
-from ..config.decode import DecoderConfig
 from ..emission.modules import instantiated
 from ..lanes.through import Skid, ThroughControl, skid
 from ..primitives.pipeline import Pipeline
 from .aligner import unpack
 from .beats import AnyDecoder, numbers_of
-from .packed import BlockStream
-
-
-def block_stream(config: AnyDecoder) -> BlockStream | None:
-    """The bytes of blocks in the stream of a decoder; None if it has the codes alone."""
-    return config.block_stream if isinstance(config, DecoderConfig) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +95,7 @@ class AxisDecoder(Pipeline[AnyDecoder]):
     def _apart(self, m: Module, platform: object, control: ThroughControl, running: Value) -> Entering:
         """Beats of codes, and a stream of scales."""
         rules, lanes = self.config.numerics, self.config.lanes
-        element, stream = rules.block.element, block_stream(self.config)
+        element, stream = rules.block.element, self.config.block_stream
         ends = [element.bits * (lane + 1) - 1 for lane in range(lanes)]
         codes: Value = self.s_axis_tdata[: element.bits * lanes]
         if stream is not None:
@@ -132,7 +125,7 @@ class AxisDecoder(Pipeline[AnyDecoder]):
 
     def _packed(self, m: Module, platform: object, control: ThroughControl, running: Value) -> Entering:
         """Beats from packed blocks."""
-        stream, takes = block_stream(self.config), Signal(name="takes_word")
+        stream, takes = self.config.block_stream, Signal(name="takes_word")
         assert stream is not None
         more = {
             "word": self.s_axis_tdata,

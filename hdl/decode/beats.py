@@ -125,8 +125,7 @@ class Nvfp4BeatNumbers(NumbersPart[Nvfp4DecoderConfig]):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         now, results = decoded(m, platform, self, PLACE)
-        passed = {name: now.control[name] for name in PLACE if name in now.control}
-        now = now.crossed("output", control=passed, **results)
+        now = now.crossed("output", control=PLACE, **results)
         self.leave(m, now, now.values.values())
         return m
 

@@ -59,6 +59,6 @@ class Nvfp4Codes(BackPart[Nvfp4Config]):
             now = now.crossed(boundary, control=kept, **now.values)
         place = now.values
         now = now.crossed("scale", control=kept, scale=unit.scale, **place)
-        now, codes = encoded(m, platform, self, now, {name: now.values[name] for name in place}, of_block=True)
+        now, codes = encoded(m, platform, self, now, {name: now.values[name] for name in place})
         self.leave(m, now, codes.values())
         return m

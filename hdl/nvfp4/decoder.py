@@ -228,6 +228,13 @@ class ElementChoice(wiring.Component):
         return m
 
 
+class Component(Protocol):
+    """A component with lanes."""
+
+    config: Nvfp4DecoderConfig
+    enable: Signal
+
+
 def decoded(m: Module, platform: object, component: Component, place: Iterable[str]) -> tuple[Stage, dict[str, Value]]:
     """The stage of a component with the number of each lane, and these numbers.
 
@@ -268,13 +275,6 @@ def decoded(m: Module, platform: object, component: Component, place: Iterable[s
         m.d.comb += [getattr(element, name).eq(value) for name, value in told.items()]
         results[lane_name("y", lane, rules)] = element.y
     return now, results
-
-
-class Component(Protocol):
-    """A component with lanes."""
-
-    config: Nvfp4DecoderConfig
-    enable: Signal
 
 
 class Nvfp4Decoder(Pipeline[Nvfp4DecoderConfig]):

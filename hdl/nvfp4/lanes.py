@@ -48,17 +48,11 @@ class Component(Protocol):
 
 
 def encoded(
-    m: Module,
-    platform: object,
-    component: Component,
-    now: Stage,
-    also: Mapping[str, Value] = {},
-    of_block: bool = False,
+    m: Module, platform: object, component: Component, now: Stage, also: Mapping[str, Value] = {}
 ) -> tuple[Stage, dict[str, Value]]:
     """The stage of a component with the code of each lane, and these codes. ``also`` are more values of the stage.
 
-    If the scale is ``of_block``, lanes keep what they receive with the beat that ``is_first`` of its block, one of
-    these values.
+    If ``is_first`` is one of them, lanes keep what they receive with the first beat of a block.
     """
     config = component.config
     rules = config.numerics
@@ -81,7 +75,7 @@ def encoded(
     if "nan_sign" in asked:
         told["nan_sign"] = now.scale[-1]
     told = {"scale": now.scale, **told}
-    if of_block:
+    if "is_first" in also:
         received = held(m, component.enable & now.is_first, "factor", told)
         now = now.crossed("factor", control=("x", "random"), **also)
         now.values |= received

@@ -58,19 +58,25 @@ class Stored(InParts):
         return written == [ADDRESS]
 
 
-def of_store(config: EncoderConfig, design: Design) -> tuple[Design, Iterator[Question]]:
-    """A whole block that `whole_block` puts together from the modules of a beat, and the questions about the order of
-    beats, for any numbers."""
+def taken_apart(config: EncoderConfig | AnyDecoder, design: Design) -> tuple[Design, Iterator[Question]]:
+    """The bits of a design without its beats: a whole block, put together from the modules of a beat, or one beat if no
+    beat waits for its block. And the questions about the order of beats, for any numbers or codes."""
     order = order_of(config, design)
-    order.beats.check_delays()
+    beats = order.beats
+    beats.check_delays()
 
     def asked() -> Iterator[Question]:
-        yield from order.questions()
+        if order.has_store or not config.has_axis:
+            yield from order.questions()
         if config.has_axis:
-            yield from axis_questions(*around(order.beats))
-        order.beats.check_known()
+            yield from axis_questions(*around(beats)) if order.has_store else through_questions(path_of_decoder(beats))
+        if beats.has_place:
+            yield from skid_questions(place(beats))
+        beats.check_known()
 
-    return whole_block(design, config, order.beats.without_registers(), order.beats.modules), asked()
+    if isinstance(config, EncoderConfig):
+        return whole_block(design, config, beats.without_registers(), beats.modules), asked()
+    return one_beat(beats, config), asked()
 
 
 class EncodeInBeats(Stored, ProvableEncode):
@@ -81,9 +87,9 @@ class EncodeInBeats(Stored, ProvableEncode):
     def composed(
         self, config: HardwareConfig[Encode], design: Design, specify: Callable[[Encode], Specification]
     ) -> Iterator[Question]:
-        """The questions of `of_store`, and those about the block."""
+        """The questions of `taken_apart`, and those about the block."""
         assert isinstance(config, ConverterConfig)
-        whole, asked = of_store(config, design)
+        whole, asked = taken_apart(config, design)
         yield from asked
         yield from super().composed(config.at_once, whole, specify)
 
@@ -96,9 +102,9 @@ class Nvfp4InBeats(Stored, ProvableNvfp4):
     def composed(
         self, config: HardwareConfig[Nvfp4Encode], design: Design, specify: Callable[[Nvfp4Encode], Nvfp4Specification]
     ) -> Iterator[Question]:
-        """The questions of `of_store`, and the lemmas about the block."""
+        """The questions of `taken_apart`, and the lemmas about the block."""
         assert isinstance(config, Nvfp4Config)
-        whole, asked = of_store(config, design)
+        whole, asked = taken_apart(config, design)
         yield from asked
         yield from super().composed(config.at_once, whole, specify)
 
@@ -118,23 +124,6 @@ def in_every_beat(rules: BlockOperation, values: dict[str, int]) -> dict[str, in
     return {**values, **every}
 
 
-def of_beat(config: AnyDecoder, design: Design) -> tuple[Design, Iterator[Question]]:
-    """The design of one beat, and the questions about the order of beats, for any codes."""
-    order = order_of(config, design)
-    order.beats.check_delays()
-
-    def asked() -> Iterator[Question]:
-        if config.has_axis:
-            yield from through_questions(path_of_decoder(order.beats))
-        else:
-            yield from order.questions()
-        if order.beats.has_place:
-            yield from skid_questions(place(order.beats))
-        order.beats.check_known()
-
-    return one_beat(order.beats, config), asked()
-
-
 class DecodeInBeats(InParts, ProvableDecode):
     """The proof of a decoder of a shared exponent with lanes."""
 
@@ -143,9 +132,9 @@ class DecodeInBeats(InParts, ProvableDecode):
     def composed(
         self, config: HardwareConfig[Decode], design: Design, specify: Callable[[Decode], ElementSpecification]
     ) -> Iterator[Question]:
-        """The questions of `of_beat`, and those about the numbers of a beat."""
+        """The questions of `taken_apart`, and those about the numbers of a beat."""
         assert isinstance(config, DecoderConfig)
-        beat, asked = of_beat(config, design)
+        beat, asked = taken_apart(config, design)
         yield from asked
         yield from super().composed(config.of_a_beat, beat, specify)
 
@@ -164,9 +153,9 @@ class Nvfp4DecodeInBeats(InParts, ProvableNvfp4Decode):
         design: Design,
         specify: Callable[[Nvfp4Decode], ElementSpecification],
     ) -> Iterator[Question]:
-        """The questions of `of_beat`, and those about the numbers of a beat."""
+        """The questions of `taken_apart`, and those about the numbers of a beat."""
         assert isinstance(config, Nvfp4DecoderConfig)
-        beat, asked = of_beat(config, design)
+        beat, asked = taken_apart(config, design)
         yield from asked
         yield from super().composed(config.of_a_beat, beat, specify)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ...hdl import DecoderConfig, HardwareConfig
+from ...hdl import HardwareConfig
 from ...hdl.config.axis import BYTE
 from ...hdl.config.beats import WITH_CODES, BeatConfig
 from ...hdl.decode.packed import BlockStream
@@ -166,8 +166,9 @@ def _encoder(config: HardwareConfig, about: Mapping[str, object]) -> str:
 
 
 def _decoder(config: HardwareConfig, about: Mapping[str, object]) -> str:
-    pins, stream = _widths(config.pins), config.block_stream if isinstance(config, DecoderConfig) else None
-    if isinstance(config, DecoderConfig) and stream is not None:
+    assert isinstance(config, BeatConfig)
+    pins, stream = _widths(config.pins), config.block_stream
+    if stream is not None:
         return _packed(config, stream, about)
     return DECODER.format(
         **about,
@@ -178,7 +179,7 @@ def _decoder(config: HardwareConfig, about: Mapping[str, object]) -> str:
     )
 
 
-def _packed(config: DecoderConfig, stream: BlockStream, about: Mapping[str, object]) -> str:
+def _packed(config: BeatConfig, stream: BlockStream, about: Mapping[str, object]) -> str:
     pins, size = _widths(config.pins), config.pins[2].width
     places = stream.places(config.numerics.block.element, config.lanes)
     is_before, is_code = stream.place is ScalePlace.BEFORE, stream.scale_byte is ScaleByte.CODE

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
-from ....hdl import DecoderConfig
 from ....hdl.config.beats import BeatConfig
 from ....hdl.lanes.keys import EncoderConfig, front_stages
 from ....spec import Decode, Encode, Nvfp4Decode, Nvfp4Encode
@@ -74,7 +73,7 @@ ENCODER = Ends(
     scales=("m_axis_scale_tready",),
 )
 
-CONSTANTS = ("k", "d", "a")
+CONSTANTS = ("k", "d")
 """Inputs of an NVFP4 encoder with the constants of a tensor."""
 
 DECODER = Ends(
@@ -227,7 +226,7 @@ class Beats:
     @property
     def has_packed(self) -> bool:
         """Does a stream have packed blocks?"""
-        return isinstance(self.config, DecoderConfig) and not self.config.is_even
+        return not self.config.is_even
 
     @property
     def under_valid(self) -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ....hdl import DecoderConfig
 from ....spec import Packing, ScalePlace
 from ....spec.layouts.catalogue import ScaleByte
 from ...netlist.beats.axis_cast import AxisCast
@@ -117,7 +116,7 @@ class StreamPath:
 def path_of_decoder(beats: Beats) -> StreamPath:
     """The path of beats through a decoder."""
     rules, config = beats.config.numerics, beats.config
-    stream, blocks = config.block_stream if isinstance(config, DecoderConfig) else None, None
+    stream, blocks = config.block_stream, None
     if stream is not None:
         blocks = Blocks(
             place=stream.place,

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import Nvfp4DecoderFields, Nvfp4HardwareFields, nvfp4_config, nvfp4_decoder_config, verilog
+from mxcast.hdl import Nvfp4Config, Nvfp4DecoderFields, Nvfp4HardwareFields, nvfp4_config, nvfp4_decoder_config, verilog
 from mxcast.proof import prove
 from mxcast.proof.netlist.beats.whole_block import whole_block
 from mxcast.proof.netlist.design import Design
-from mxcast.proof.netlist.nvfp4_structure import nvfp4_wiring
+from mxcast.proof.netlist.nvfp4_structure import Nvfp4Wiring, nvfp4_wiring
 from mxcast.proof.netlist.structure import StructureError
 from mxcast.proof.questions.lanes import order_of
 from mxcast.proof.specification.beats.axis import around, axis_questions
@@ -40,17 +40,24 @@ def text() -> str:
     return verilog(LATE, "late")
 
 
-def composed(text: str, folder: Path) -> None:
-    """The checks on the netlist, after which questions can be asked."""
+def composed(text: str, folder: Path, config: Nvfp4Config = LATE) -> Nvfp4Wiring:
+    """The modules of a whole block, after the checks on the netlist."""
     design = Design(text, "late", folder)
-    beats = order_of(LATE, design).beats
+    beats = order_of(config, design).beats
     beats.check_delays()
-    whole = whole_block(design, LATE, beats.without_registers(), beats.modules)
-    nvfp4_wiring(whole.modules, whole.top, LATE.at_once)
+    whole = whole_block(design, config, beats.without_registers(), beats.modules)
+    return nvfp4_wiring(whole.modules, whole.top, config.at_once)
 
 
-def test_a_scale_may_take_several_cycles(text: str, tmp_path: Path) -> None:
-    composed(text, tmp_path)
+EVERYWHERE = nvfp4_config("nvfp4", source="bf16", lanes=4, registered_after=",".join(LATE.stages))
+"""A constant feeds one of its registers."""
+
+
+@pytest.mark.parametrize("config", [LATE, EVERYWHERE], ids=["some", "everywhere"])
+def test_a_scale_may_take_several_cycles(config: Nvfp4Config, tmp_path: Path) -> None:
+    found = composed(verilog(config, "late"), tmp_path, config)
+    assert (found.maximum, found.scale_unit) == ("mxcast_maximum", "late_scale_unit")
+    assert [(one.factor_unit, one.lanes) for one in found.codes] == [("late_factor_unit", ("late_lane",))]
 
 
 KEY = r"(maximum maximum \(\n +\.amax\()key(\).*?)(assign amax = key)"
@@ -82,6 +89,12 @@ WIRES = {
         r"x_factor_q\[31:16\]",
         "x_factor_q[15:0]",
         "lane 1 depend on more than its number",
+    ),
+    "a constant comes too late": (
+        r"(late_lane element_00 \(.*?\.x\()x_factor_q\[15:0\]",
+        "reg one, two, three, four; always @(posedge clk) if (enable) begin one <= 1'h1; two <= one; three <= two; "
+        r"four <= three; end \1x_factor_q[15:0] & {16{four}}",
+        "only a constant feeds",
     ),
     "a constant misses a register": (r"\.d\(d_ratio_q\)", ".d(d)", "registers between a beat and its result"),
 }
