@@ -71,7 +71,8 @@ def _encoders() -> Rows:
 
 def _beats(most: int) -> Rows:
     about = "numbers in a clock cycle, a power of two below the block size; by default a block"
-    return [_row("lanes", f"1 to {most}", about), *(_row("interface", str(one), one.__doc__) for one in Interface)]
+    rows = [(name, one) for name, rule in (("interface", Interface), ("scale_place", ScalePlace)) for one in rule]
+    return [_row("lanes", f"1 to {most}", about), *(_row(name, str(one), one.__doc__) for name, one in rows)]
 
 
 def _decoders() -> Rows:
@@ -81,7 +82,6 @@ def _decoders() -> Rows:
         _row("block_size", "1 to 1024", "elements that share a scale"),
         _random_bits("element"),
         *_beats(512),
-        *(_row("scale_place", str(one), one.__doc__) for one in ScalePlace),
         *_built(decoder_config("e4m3")),
         LAYOUT,
     ]

@@ -8,11 +8,11 @@ from ...hdl import CHOICES, CONSTRAINTS, DECODER_CHOICES, NVFP4_CHOICES, Microar
 
 OF_ANY = ("registered_after", "optimize", "target", *CONSTRAINTS)
 OF_BLOCKS = (*OF_ANY, "layout")
-OF_BEATS = (*OF_BLOCKS, "lanes", "interface")
+OF_BEATS = (*OF_BLOCKS, "lanes", "interface", "scale_place")
 
 BUILT: dict[str, tuple[str, ...]] = {
     "encode": (*(field.name for field in dataclasses.fields(Microarchitecture)), "optimize", "target", *CONSTRAINTS),
-    "decode": (*DECODER_CHOICES, *OF_BEATS, "scale_place"),
+    "decode": (*DECODER_CHOICES, *OF_BEATS),
     "cast": (*OF_ANY, "interface"),
     "two_level_encode": (*NVFP4_CHOICES, *OF_BEATS),
     "two_level_decode": OF_BEATS,

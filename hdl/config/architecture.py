@@ -111,7 +111,7 @@ class Interface(Rule):
 
     STREAM = "stream", "valid and ready; i_ready follows o_ready within the cycle"
     SKID = "skid", "valid and ready; results leave registers, and i_ready depends on registers only"
-    AXIS = "axis", "AXI4-Stream with packets: numbers and codes, and a stream of scales"
+    AXIS = "axis", "AXI4-Stream with packets: numbers and codes, and a stream of scales if they are apart"
 
 
 CHOICES: dict[str, type[Rule]] = {"amax_key": AmaxKey, "amax": Amax, "quantizer": Quantizer, "structure": Structure}
@@ -152,6 +152,7 @@ class BeatFields(LayoutFields, StreamFields, total=False):
     """Fields of `BeatArchitecture` by name."""
 
     lanes: int
+    scale_place: str
 
 
 class MicroarchitectureFields(BeatFields, total=False):
@@ -168,7 +169,6 @@ class DecoderArchitectureFields(BeatFields, total=False):
 
     lane: str
     structure: str
-    scale_place: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,13 +264,21 @@ class BeatArchitecture(StreamArchitecture):
 
     lanes: int = 0
     """Elements that enter and leave in a clock cycle; 0 for a whole block."""
+    scale_place: ScalePlace = ScalePlace.APART
+    """The place of the scale in a stream, next to the codes of its block."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "scale_place", ScalePlace.named("scale_place", self.scale_place))
         if type(self.lanes) is not int:
             raise TypeError(f"lanes must be a whole number, not {excerpt(self.lanes)}")
         if self.NEEDS_LANES and not self.lanes and self.interface is not Interface.STREAM:
             raise ValueError(f"the interface {self.interface} needs lanes: give lanes too")
+        if self.scale_place is not ScalePlace.APART:
+            if self.interface is not Interface.AXIS:
+                raise ValueError(f"the scale is {self.scale_place} the codes in a stream only: give interface=axis")
+            if self.layout:
+                raise ValueError(f"the layout {self.layout} says where the scale is: leave out scale_place")
 
     @property
     def always_registered(self) -> frozenset[str]:
@@ -279,10 +287,12 @@ class BeatArchitecture(StreamArchitecture):
 
     @property
     def at_once(self) -> Self:
-        return dataclasses.replace(self, lanes=0, interface=Interface.STREAM, layout="", registered_after=())
+        whole, apart = Interface.STREAM, ScalePlace.APART
+        return dataclasses.replace(self, lanes=0, interface=whole, layout="", registered_after=(), scale_place=apart)
 
     def _more(self) -> dict[str, object]:
-        return ({"lanes": self.lanes} if self.lanes else {}) | super()._more()
+        place = {"scale_place": str(self.scale_place)} if self.scale_place is not ScalePlace.APART else {}
+        return ({"lanes": self.lanes} if self.lanes else {}) | super()._more() | place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,26 +315,6 @@ class DecoderArchitecture(ThroughArchitecture):
 
     lane: Lane = Lane.SHIFT
     structure: Structure = Structure.FLAT
-    scale_place: ScalePlace = ScalePlace.APART
-    """The place of the scale in a stream, next to the codes of its block."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "scale_place", ScalePlace.named("scale_place", self.scale_place))
-        if self.scale_place is not ScalePlace.APART:
-            if self.interface is not Interface.AXIS:
-                raise ValueError(f"the scale is {self.scale_place} the codes in a stream only: give interface=axis")
-            if self.layout:
-                raise ValueError(f"the layout {self.layout} says where the scale is: leave out scale_place")
-
-    @property
-    def at_once(self) -> Self:
-        whole, apart = Interface.STREAM, ScalePlace.APART
-        return dataclasses.replace(self, lanes=0, interface=whole, layout="", registered_after=(), scale_place=apart)
-
-    def _more(self) -> dict[str, object]:
-        place = {"scale_place": str(self.scale_place)} if self.scale_place is not ScalePlace.APART else {}
-        return super()._more() | place
 
 
 @dataclass(frozen=True, kw_only=True)

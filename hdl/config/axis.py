@@ -42,9 +42,9 @@ def numbers_pin(name: str, direction: str, number: NumberFormat, lanes: int) -> 
     return Port.of_format(name, Role.NUMBERS, direction, number, lanes)
 
 
-def codes_pin(name: str, direction: str, element: NumberFormat, lanes: int) -> Port:
-    """Codes of a beat, packed, the first in the low bits. The last byte is completed with zeros."""
-    return Port(name=name, role=Role.CODES, direction=direction, bits=bytes_of(element, lanes) * BYTE)
+def codes_pin(name: str, direction: str, size: int) -> Port:
+    """The bytes of codes."""
+    return Port(name=name, role=Role.CODES, direction=direction, bits=size * BYTE)
 
 
 def bytes_of(number: NumberFormat, lanes: int) -> int:
@@ -52,20 +52,29 @@ def bytes_of(number: NumberFormat, lanes: int) -> int:
     return -(-number.bits * lanes // BYTE)
 
 
-def encoder_pins(rules: Encode | Nvfp4Encode, lanes: int, of_block: Sequence[Port]) -> tuple[Port, ...]:
+def encoder_pins(
+    rules: Encode | Nvfp4Encode,
+    lanes: int,
+    of_block: Sequence[Port],
+    word_bytes: int | None = None,
+    has_scales: bool = True,
+) -> tuple[Port, ...]:
     """A slave stream of numbers, a master stream of codes, and a master stream of scales, one for each block.
 
+    ``word_bytes`` are the bytes of a beat of codes in a layout. Without ``has_scales`` the scales are among them.
     ``s_axis_tuser`` has the inputs of a block in its low bits, and the random bits above; it is missing if there are
     neither.
     """
     user = sum(port.width for port in of_block) + rules.random_bits * lanes
     element, source = rules.block.element, rules.source
     numbers = numbers_pin("s_axis_tdata", "input", source, lanes)
+    scales = stream(Port.of_format("m_axis_scale_tdata", Role.SCALE, "output", rules.block.scale))
+    size = bytes_of(element, lanes) if word_bytes is None else word_bytes
     return (
         *CLOCK,
         *stream(numbers, user, bytes_of(source, lanes)),
-        *stream(codes_pin("m_axis_tdata", "output", element, lanes), 1, bytes_of(element, lanes)),
-        *stream(Port.of_format("m_axis_scale_tdata", Role.SCALE, "output", rules.block.scale)),
+        *stream(codes_pin("m_axis_tdata", "output", size), 1, size),
+        *(scales if has_scales else ()),
     )
 
 
@@ -83,7 +92,7 @@ def decoder_pins(
     """
     element, to = rules.block.element, rules.destination
     size = bytes_of(element, lanes) if word_bytes is None else word_bytes
-    codes = Port(name="s_axis_tdata", role=Role.CODES, direction="input", bits=size * BYTE)
+    codes = codes_pin("s_axis_tdata", "input", size)
     scales = stream(Port.of_format("s_axis_scale_tdata", Role.SCALE, "input", rules.block.scale))
     return (
         *CLOCK,

@@ -7,14 +7,25 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self, cast
 
-from ...spec import BlockOperation, Encode, Nvfp4Encode, Operation, Port, Role
+from ...spec import (
+    BlockOperation,
+    Encode,
+    Layout,
+    Nvfp4Encode,
+    Operation,
+    Packing,
+    Port,
+    Role,
+    ScalePlace,
+    layout_named,
+)
 from ...spec.catalogue import excerpt
 from .architecture import BeatArchitecture, Interface, StreamArchitecture
-from .axis import encoder_pins
+from .axis import BYTE, encoder_pins, encoder_words
 from .hardware import HardwareConfig, Op
 
 if TYPE_CHECKING:
-    from ..decode.packed import BlockStream
+    from ..lanes.packed import BlockStream
 
 OF_BLOCK = (Role.MODE, Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT)
 """Roles of inputs of an encoder that belong to a whole block."""
@@ -74,12 +85,18 @@ class BeatConfig(StreamConfig[Op]):
 
     def _check_lanes(self) -> None:
         """Raise ValueError for lanes that are impossible. Name the registers that lanes always have."""
-        micro, size = self.microarchitecture, self.numerics.block_size
+        micro = self.microarchitecture
         if micro.layout and micro.interface is Interface.SKID:
             raise ValueError("the interface skid has no layout: leave out layout or interface")
-        if not micro.lanes:
-            self._name_registers()
-            return
+        if micro.lanes:
+            self._check_beats()
+        self._name_registers()
+        if self.has_axis:
+            self._check_stream()
+
+    def _check_beats(self) -> None:
+        """Raise ValueError for lanes that do not divide a block into beats."""
+        micro, size = self.microarchitecture, self.numerics.block_size
         possible = [1 << place for place in range(size.bit_length() - 1)]
         if micro.lanes not in possible:
             raise ValueError(
@@ -90,7 +107,10 @@ class BeatConfig(StreamConfig[Op]):
             raise ValueError(
                 "a layout needs whole blocks, but lanes deliver parts of a block: leave out layout or lanes"
             )
-        self._name_registers()
+
+    def _check_stored(self, layout: Layout) -> None:
+        if not self.has_axis:  # a stream has its own places (`_check_stream`)
+            super()._check_stored(layout)
 
     @property
     def lanes(self) -> int:
@@ -114,7 +134,58 @@ class BeatConfig(StreamConfig[Op]):
     @property
     def block_stream(self) -> BlockStream | None:
         """The bytes of blocks in a stream; None if it has the codes alone, the first in the low bits."""
-        return None
+        place, layout = self.microarchitecture.scale_place, self._stream_layout
+        if not self.has_axis or (layout is None and place is ScalePlace.APART):
+            return None
+        from ..lanes.packed import BlockStream  # imports amaranth, which no list needs
+
+        if layout is None:
+            return BlockStream(packing=Packing.LITTLE_ENDIAN, place=place)
+        return BlockStream(packing=layout.packing, place=layout.place, scale_byte=layout.scale_byte)
+
+    @property
+    def _stream_layout(self) -> Layout | None:
+        rules: Operation = self.numerics
+        assert isinstance(rules, BlockOperation)
+        return layout_named(self.microarchitecture.layout, rules.block) if self.microarchitecture.layout else None
+
+    @property
+    def is_even(self) -> bool:
+        """Does a beat of codes enter or leave for each beat of numbers, without the bytes of scales?"""
+        stream = self.block_stream
+        return stream is None or stream.place is ScalePlace.APART
+
+    def _check_stream(self) -> None:
+        """Raise ValueError if hardware cannot have the blocks of the stream."""
+        rules: Operation = self.numerics
+        assert isinstance(rules, BlockOperation)
+        micro, element, layout = self.microarchitecture, rules.block.element, self._stream_layout
+        if layout is not None and layout.together != 1:
+            raise ValueError(f"hardware has no layout {layout.name}: it groups {layout.together} blocks")
+        stream = self.block_stream
+        if stream is None:
+            return
+        if micro.lanes and stream.packing is Packing.HALVES:
+            without = "layout" if micro.NEEDS_LANES else "lanes"
+            raise ValueError(f"a byte has codes of both halves of a block: leave out {without}")
+        if micro.lanes and stream.packing is Packing.HIGH_PARTS and micro.lanes % 4:
+            raise ValueError("three bytes have four codes: give lanes=4 or more")
+        if stream.word_bits(element, self.lanes) % BYTE:
+            raise ValueError(f"{self.lanes} codes of {element.bits} bits are not whole bytes: give more lanes")
+
+    def block_words(self, pin: str) -> dict[str, str]:
+        """A description of the bytes of blocks at a pin, if they are more than the codes, the first in the low bits."""
+        stream, rules = self.block_stream, cast("BlockOperation", self.numerics)
+        if stream is None:
+            return {}
+        element = rules.block.element
+        packed = f"codes of {element.name}, {stream.packing.__doc__}"
+        if self.is_even:
+            return {pin: f"{self.lanes} {packed}; {self.beats} beats are a block"}
+        size = stream.word_bytes(element, self.lanes)
+        parts = ("scale", "codes") if stream.place is ScalePlace.BEFORE else ("codes", "scale")
+        order = f"the {parts[0]}, then the {parts[1]}"
+        return {pin: f"{size} bytes of blocks of {size * self.beats + 1}, which follow each other: {order}; {packed}"}
 
     @property
     def of_a_beat(self) -> Self:
@@ -142,15 +213,25 @@ class StoredConfig(BeatConfig[Op]):
 
     @property
     def latency(self) -> int:
-        return super().latency + self.has_axis  # a register at the input
+        return super().latency + self.has_axis + (not self.is_even)  # registers at the input, and of packed blocks
 
     @property
     def axis_pins(self) -> tuple[Port, ...]:
         rules: Operation = self.numerics
         assert isinstance(rules, Encode | Nvfp4Encode)
-        return encoder_pins(rules, self.lanes, self.of_block)
+        stream = self.block_stream
+        size = None if stream is None else stream.word_bytes(rules.block.element, self.lanes)
+        return encoder_pins(rules, self.lanes, self.of_block, size, self.is_even)
 
-    def _check_lanes(self) -> None:
-        super()._check_lanes()
-        if self.has_axis and self.microarchitecture.layout:
-            raise ValueError("an encoder with AXI4-Stream has no layout: leave out layout or interface")
+    def axis_words(self) -> dict[str, str]:
+        """A description of each of `axis_pins` by its name."""
+        rules: Operation = self.numerics
+        assert isinstance(rules, Encode | Nvfp4Encode)
+        words = encoder_words(rules, self.lanes, self.beats, self.of_block) | self.block_words("m_axis_tdata")
+        if self.is_even:
+            return words
+        return words | {
+            "m_axis_tkeep": "bytes of blocks, all ones before the end of a packet",
+            "m_axis_tlast": "the last bytes of a packet",
+            "m_axis_tuser": "zeros completed the block of the last byte",
+        }

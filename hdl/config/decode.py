@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
-from ...spec import (
-    BlockFormat,
-    Decode,
-    DecodeFields,
-    NumberFormat,
-    Packing,
-    Port,
-    ScalePlace,
-    Subnormals,
-    decoding,
-    layout_named,
-)
+from ...spec import BlockFormat, Decode, DecodeFields, NumberFormat, Port, ScalePlace, Subnormals, decoding
 from ...spec.catalogue import constructed
 from .architecture import SUPPORTS, DecoderArchitecture, DecoderArchitectureFields, Lane, supports
-from .axis import BYTE, decoder_pins, decoder_words
+from .axis import decoder_pins, decoder_words
 from .beats import BeatConfig
 from .goals import Goal, decoder_fields_of, optimized_decoder
 from .hardware import Fields, TargetFields
-
-if TYPE_CHECKING:
-    from ..decode.packed import BlockStream
 
 
 class DecoderFields(DecodeFields, DecoderArchitectureFields, TargetFields, total=False):
@@ -56,47 +42,12 @@ class DecoderConfig(BeatConfig[Decode]):
     def _check(self) -> None:
         super()._check()
         self._check_lanes()
-        if self.has_axis:
-            self._check_stream()
-
-    def _check_layout(self) -> None:
-        if not self.has_axis:  # a stream has its own places (`_check_stream`)
-            super()._check_layout()
 
     def _check_stream(self) -> None:
-        """Raise ValueError if hardware cannot have the blocks of the stream."""
-        micro, element = self.microarchitecture, self.numerics.block.element
-        layout = layout_named(micro.layout, self.numerics.block) if micro.layout else None
-        if layout is not None and layout.together != 1:
-            raise ValueError(f"hardware has no layout {layout.name}: it groups {layout.together} blocks")
+        super()._check_stream()
         stream = self.block_stream
-        if stream is None:
-            return
-        if micro.lanes and stream.packing is Packing.HALVES:
-            raise ValueError("a byte has codes of both halves of a block: leave out lanes")
-        if micro.lanes and stream.packing is Packing.HIGH_PARTS and micro.lanes % 4:
-            raise ValueError("three bytes have four codes: give lanes=4 or more")
-        if micro.lanes and stream.place is ScalePlace.AFTER:
+        if stream is not None and self.microarchitecture.lanes and stream.place is ScalePlace.AFTER:
             raise ValueError("the scale is behind the codes of its block: leave out lanes")
-        if stream.word_bits(element, self.lanes) % BYTE:
-            raise ValueError(f"{self.lanes} codes of {element.bits} bits are not whole bytes: give more lanes")
-
-    @property
-    def block_stream(self) -> BlockStream | None:
-        micro = self.microarchitecture
-        if not self.has_axis or not (micro.layout or micro.scale_place is not ScalePlace.APART):
-            return None
-        from ..decode.packed import BlockStream  # imports amaranth, which no list needs
-
-        if not micro.layout:
-            return BlockStream(packing=Packing.LITTLE_ENDIAN, place=micro.scale_place)
-        layout = layout_named(micro.layout, self.numerics.block)
-        return BlockStream(packing=layout.packing, place=layout.place, scale_byte=layout.scale_byte)
-
-    @property
-    def is_even(self) -> bool:
-        stream = self.block_stream
-        return stream is None or stream.place is ScalePlace.APART
 
     def _refused(self) -> dict[str, bool]:
         lane = self.microarchitecture.lane
@@ -143,18 +94,10 @@ class DecoderConfig(BeatConfig[Decode]):
 
     def _stream_words(self) -> dict[str, str]:
         """Descriptions of pins that differ from codes alone, the first in the low bits."""
-        stream, block = self.block_stream, self.numerics.block
-        if stream is None:
-            return {}
-        packed = f"codes of {block.element.name}, {stream.packing.__doc__}"
+        words = self.block_words("s_axis_tdata")
         if self.is_even:
-            return {"s_axis_tdata": f"{self.lanes} {packed}; {self.beats} beats are a block"}
-        size = stream.word_bytes(block.element, self.lanes)
-        total = size * self.beats + 1
-        first, second = ("scale", "codes") if stream.place is ScalePlace.BEFORE else ("codes", "scale")
-        return {
-            "s_axis_tdata": f"{size} bytes of blocks of {total} bytes, which follow each other: the {first}, then the "
-            f"{second}; {packed}",
+            return words
+        return words | {
             "s_axis_tkeep": "bytes of blocks, all ones before the end of a packet",
             "s_axis_tlast": "ends a packet; an incomplete beat leaves without bytes",
             "m_axis_tkeep": "all ones, or zeros if the packet ended within the beat",

@@ -18,7 +18,6 @@ from .architecture import (
     Quantizer,
     supports,
 )
-from .axis import encoder_words
 from .beats import StoredConfig
 from .goals import Goal, fields_of, optimized
 from .hardware import Fields, TargetFields
@@ -138,7 +137,7 @@ class ConverterConfig(StoredConfig[Encode]):
         rules, block = self.numerics, self.numerics.block
         elements = " or ".join(dict.fromkeys(mode.block.element.name for mode in self.modes))
         if self.has_axis:
-            return encoder_words(rules, self.lanes, self.beats, self.of_block)
+            return self.axis_words()
         first = "the first of the beat" if self.beats > 1 else "element 0"
         of_block = f"; {self.beats} beats are a block" if self.beats > 1 else ""
         return {

@@ -96,7 +96,11 @@ class HardwareConfig(ABC, Generic[Op]):
             raise ValueError(f"{self.formats} has no blocks under scales: leave out layout")
         if len({(layout.packing, layout.place) for layout in found}) > 1:
             raise ValueError(f"the layout {dialect} packs the formats of these modes in different ways")
-        stored_ports(found[0], self.operation_ports)
+        self._check_stored(found[0])
+
+    def _check_stored(self, layout: Layout) -> None:
+        """Raise ValueError if the ports cannot have the layout."""
+        stored_ports(layout, self.operation_ports)
 
     def _in_order(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Names of stage boundaries in the order of data flow. Raises ValueError for an unknown or repeated name."""

@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Unpack
 
-from ...spec import E4M3, BlockFormat, Convention, NumberFormat, Nvfp4Decode, Nvfp4DecodeFields, Port, nvfp4_decoding
+from ...spec import (
+    E4M3,
+    BlockFormat,
+    Convention,
+    NumberFormat,
+    Nvfp4Decode,
+    Nvfp4DecodeFields,
+    Port,
+    ScalePlace,
+    nvfp4_decoding,
+)
 from .architecture import BeatFields, Nvfp4DecoderArchitecture
 from .axis import decoder_pins, decoder_words
 from .beats import BeatConfig
@@ -40,6 +50,9 @@ class Nvfp4DecoderConfig(BeatConfig[Nvfp4Decode]):
             f"hardware reads scales {E4M3.name}, not {block.scale.name}": block.scale != E4M3,
             "an NVFP4 decoder with AXI4-Stream has no layout: leave out layout or interface": (
                 self.has_axis and bool(self.microarchitecture.layout)
+            ),
+            "an NVFP4 decoder has its scales in a stream of their own: leave out scale_place": (
+                self.microarchitecture.scale_place is not ScalePlace.APART
             ),
         }
 

@@ -23,7 +23,6 @@ from ...spec import (
 from ...spec.catalogue import constructed
 from ..nvfp4.threshold_row import row_ports
 from .architecture import BeatFields, Nvfp4Architecture, Nvfp4Form
-from .axis import encoder_words
 from .beats import StoredConfig
 from .goals import Goal
 from .hardware import Fields, TargetFields
@@ -185,7 +184,7 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
     def port_words(self) -> dict[str, str]:
         rules, block = self.numerics, self.numerics.block
         if self.has_axis:
-            return encoder_words(rules, self.lanes, self.beats, self.of_block)
+            return self.axis_words()
         first = "the first of the beat" if self.beats > 1 else "element 0"
         of_block = f"; {self.beats} beats are a block" if self.beats > 1 else ""
         rows = {

@@ -11,8 +11,8 @@ from amaranth.lib.wiring import In, Out
 from ...spec import NumberFormat, ScalePlace
 from ..config.axis import BYTE
 from ..emission.modules import instantiated
+from ..lanes.packed import BlockStream
 from ..lanes.through import Skid, ThroughControl
-from .packed import BlockStream
 
 
 class BlockAligner(wiring.Component):

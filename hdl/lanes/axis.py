@@ -10,6 +10,7 @@ from ..primitives.pipeline import Pipeline
 from .datapath import Datapath
 from .elastic import ElasticControl
 from .keys import EncoderConfig
+from .packer import Leaving, pack
 
 BYTE = 8
 ENTERING = 2
@@ -55,14 +56,15 @@ class AxisConverter(Pipeline[EncoderConfig]):
     A packet that ends inside a block is completed with zeros, and so are numbers without their bytes in the beat that
     ends a packet. ``m_axis_tuser`` marks the block. Beats without bytes are dropped; if they end a packet, they are
     zeros. All outputs depend on registers only. A scale is offered not later than the first beat of its block, and
-    at most one scale waits while the codes of its block leave.
+    at most one scale waits while the codes of its block leave. If the stream has packed blocks, ``m_axis`` has their
+    bytes, and no other stream has the scales.
 
     Parameters
     ----------
     config : an encoder with lanes and AXI4-Stream
     """
 
-    SIGNALS = frozenset(("beat_keys", "block_store", "key_accumulator", "beat_codes", "clk", "rst"))
+    SIGNALS = frozenset(("beat_keys", "block_store", "key_accumulator", "beat_codes", "block_packer", "clk", "rst"))
 
     def __init__(self, config: EncoderConfig) -> None:
         self.config = config
@@ -73,29 +75,63 @@ class AxisConverter(Pipeline[EncoderConfig]):
         m = Module()
         m.domains.sync = ClockDomain("sync")
         m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(~self.aresetn)]
-        control = ScaleApart(self.config)
+        is_even = self.config.is_even
+        control = (ScaleApart if is_even else ElasticControl)(self.config)
         datapath = Datapath(m, platform, self.config, control, (ENTERING, LEAVING))
-        codes = datapath.codes
-        ready = Signal(name="core_ready")
+        codes, ready = datapath.codes, Signal(name="core_ready")
         valid = self.enter(m, datapath, ready)
-        control.connect_scale(codes.next_first, self.m_axis_scale_tready)
-        control.connect(m, valid, ready, self.m_axis_tvalid, self.m_axis_tready)
+        if isinstance(control, ScaleApart):
+            control.connect_scale(codes.next_first, self.m_axis_scale_tready)
+            control.connect(m, valid, ready, self.m_axis_tvalid, self.m_axis_tready)
+            self.leave_apart(m, datapath, control)
+        else:
+            has_beat = Signal()
+            takes_beat = Signal()
+            m.d.comb += takes_beat.eq(self.leave_packed(m, platform, datapath, has_beat))
+            control.connect(m, valid, ready, has_beat, takes_beat)
+            m.d.comb += codes.marks.eq(self.marks_of_beat(datapath, control))
+        return m
+
+    def marks_of_beat(self, datapath: Datapath, control: ElasticControl) -> Value:
+        """The marks of the beat that leaves the store."""
         ends_packet, completed = datapath.marks_of_block[0], datapath.marks_of_block[1]
-        scale_q = Signal(len(codes.next_scale), name="scale_output_q", reset_less=True)
+        return Cat(control.is_last_read & ends_packet, ends_packet, completed)
+
+    def leave_apart(self, m: Module, datapath: Datapath, control: ScaleApart) -> None:
+        """The streams of codes and of scales."""
+        codes, stream = datapath.codes, self.config.block_stream
+        element, scale = self.config.numerics.block.element, codes.next_scale
+        scale_q = Signal(len(scale), name="scale_output_q", reset_less=True)
         scale_last_q = Signal(reset_less=True)
         with m.If(control.next_scale_enters):
-            m.d.sync += [scale_q.eq(codes.next_scale), scale_last_q.eq(codes.next_marks[1])]
+            m.d.sync += [scale_q.eq(scale), scale_last_q.eq(codes.next_marks[1])]
         m.d.comb += [
-            codes.marks.eq(Cat(control.is_last_read & ends_packet, ends_packet, completed)),
-            self.m_axis_tdata.eq(codes.p),
+            codes.marks.eq(self.marks_of_beat(datapath, control)),
+            self.m_axis_tdata.eq(codes.p if stream is None else stream.packed(codes.p, element, self.config.lanes)),
             self.m_axis_tkeep.eq(Const(-1, len(self.m_axis_tkeep))),
             self.m_axis_tlast.eq(codes.o_marks[0]),
             self.m_axis_tuser.eq(codes.o_marks[2]),
-            self.m_axis_scale_tdata.eq(scale_q),
+            self.m_axis_scale_tdata.eq(scale_q if stream is None else stream.byte(scale_q)),
             self.m_axis_scale_tlast.eq(scale_last_q),
             self.m_axis_scale_tvalid.eq(control.scale_valid),
         ]
-        return m
+
+    def leave_packed(self, m: Module, platform: object, datapath: Datapath, valid: Value) -> Value:
+        """The stream of packed blocks, from the beats that leave; returns whether one can be taken."""
+        codes, stream, element = datapath.codes, self.config.block_stream, self.config.numerics.block.element
+        assert stream is not None
+        beat = Leaving(
+            valid=valid,
+            codes=stream.packed(codes.p, element, self.config.lanes),
+            scale=stream.byte(codes.scale),
+            is_first=codes.o_first,
+            is_last=codes.o_last,
+            ends_packet=codes.o_marks[0],
+            is_completed=codes.o_marks[2],
+        )
+        ready, leaves = pack(m, platform, stream.place, beat, self.m_axis_tready)
+        m.d.comb += [getattr(self, f"m_axis_{name}").eq(value) for name, value in leaves.items()]
+        return ready
 
     def enter(self, m: Module, datapath: Datapath, ready: Value) -> Signal:
         """The register at the input, with zeros in place of missing numbers; returns its valid bit."""

@@ -92,9 +92,11 @@ TENSOR_CONSTANTS = 0x40
 
 
 def encoder_with_axis(config: HardwareConfig) -> EncoderConfig:
-    """The same configuration. Raises ValueError if it is not an encoder with AXI4-Stream."""
+    """The same configuration. Raises ValueError if it is not an encoder with AXI4-Stream and a stream of scales."""
     if not isinstance(config, EncoderConfig) or not config.has_axis:
         raise ValueError("registers are for encoders with AXI4-Stream: give lanes and interface=axis too")
+    if config.block_stream is not None:
+        raise ValueError("registers count codes and scales as they leave: leave out layout and scale_place")
     return config
 
 

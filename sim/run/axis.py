@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ...hdl import HardwareConfig
-from ...hdl.config.axis import BYTE
 from ...hdl.config.beats import WITH_CODES, BeatConfig
-from ...hdl.decode.packed import BlockStream
 from ...spec import Cast, Decode, Encode, Nvfp4Decode, Nvfp4Encode, Port, Role, ScalePlace
 from ...spec.layouts.catalogue import ScaleByte
 
@@ -26,12 +24,12 @@ module {name}({head});
   assign o_valid = has_codes && (!o_first || has_scale);
   assign takes_codes = o_ready && (!o_first || has_scale);
   assign takes_scale = o_ready && o_first && has_codes;
-  assign scale = o_first ? next_scale : scale_q;
-  assign p = data[{codes_bits}-1:0];
+  assign scale = o_first ? {scale_code} : scale_q;
+  assign p = {p};
   always @(posedge clk) begin
     if (rst) beat <= 0;
     else if (o_valid && o_ready) beat <= o_last ? {count_bits}'d0 : beat + 1'd1;
-    if (o_first) scale_q <= next_scale;
+    if (o_first) scale_q <= {scale_code};
   end
   {top} dut (
     .aclk(clk), .aresetn(!rst),
@@ -49,7 +47,8 @@ endmodule
 DECODER = """
 module {name}({head});
   wire takes_codes, takes_scale, last, marked;
-  wire [{data_bits}-1:0] data = p;
+  wire [{data_bits}-1:0] data = {codes};
+  wire [7:0] scale_byte = {byte};
   wire [{keep_bits}-1:0] kept;
   reg [{count_bits}-1:0] beat, leaving;
   // the scale of a block enters together with its first beat
@@ -67,7 +66,7 @@ module {name}({head});
     .aclk(clk), .aresetn(!rst),
     .s_axis_tdata(data), .s_axis_tkeep({{{bytes}{{1'b1}}}}), .s_axis_tlast(1'b0), .s_axis_tuser({{{user}1'b0}}),
     .s_axis_tvalid(i_valid && (!first || takes_scale)), .s_axis_tready(takes_codes),
-    .s_axis_scale_tdata(scale), .s_axis_scale_tlast(1'b0),
+    .s_axis_scale_tdata(scale_byte), .s_axis_scale_tlast(1'b0),
     .s_axis_scale_tvalid(i_valid && first && takes_codes), .s_axis_scale_tready(takes_scale),
     .m_axis_tdata(y), .m_axis_tkeep(kept), .m_axis_tlast(last), .m_axis_tuser(marked),
     .m_axis_tvalid(o_valid), .m_axis_tready(o_ready)
@@ -75,6 +74,67 @@ module {name}({head});
 endmodule
 """
 
+
+ZERO = "1'b0"
+
+UNPACKED = """/* verilator lint_off WIDTH */
+module {name}({head});
+  // words enter a queue of bytes, and a block leaves when it has all its bytes. If nothing enters for long, a beat
+  // without bytes ends the packet; it makes a block of zeros, which is dropped
+  localparam SIZE = {size}, BLOCK = {beats} * SIZE + 1, BYTES = 2 * BLOCK + SIZE;
+  wire s_ready, has_word, ends, completed;
+  wire [{data_bits}-1:0] word;
+  wire [SIZE-1:0] kept;
+  reg [8*BYTES-1:0] bytes;
+  reg [15:0] count, owed;
+  reg [4:0] idle;
+  reg has_entered, flushes, drains, is_last_word;
+  reg [{count_bits}-1:0] beat, leaving;
+  wire [{data_bits}-1:0] data = bytes >> 8 * ({codes_at} + leaving * SIZE);
+  wire [7:0] next_scale = bytes >> 8 * {scale_at};
+  integer i;
+  reg [15:0] more;
+  always @* begin more = 0; for (i = 0; i < SIZE; i = i + 1) more = more + kept[i]; end
+  wire takes_word = count < BLOCK + BLOCK;
+  wire leaves = o_valid && o_ready;
+  wire block_leaves = leaves && o_last;
+  wire enters = i_valid && i_ready;
+  wire block_enters = enters && beat == {count_bits}'d{end};
+  wire word_enters = has_word && takes_word;
+  wire [15:0] left = block_leaves ? count - BLOCK : count;
+  assign i_ready = s_ready && !flushes && !drains;
+  assign o_valid = owed != 0 && count >= BLOCK;
+  assign o_first = leaving == 0;
+  assign o_last = leaving == {count_bits}'d{end};
+  assign scale = {scale_code};
+  assign p = {p};
+  always @(posedge clk) begin
+    owed <= owed + block_enters - block_leaves;
+    count <= left + (word_enters ? more : 16'd0);
+    bytes <= ((block_leaves ? bytes >> 8 * BLOCK : bytes) & ~(~{{8*BYTES{{1'b0}}}} << 8 * left))
+      | (word_enters ? {{{{8*BYTES{{1'b0}}}}, word}} << 8 * left : 0);
+    if (enters) beat <= beat == {count_bits}'d{end} ? {count_bits}'d0 : beat + 1'd1;
+    if (leaves) leaving <= o_last ? {count_bits}'d0 : leaving + 1'd1;
+    idle <= enters || beat != 0 ? 5'd0 : idle + (idle != 31);
+    if (enters) has_entered <= 1'b1;
+    if (idle == 31 && has_entered && !enters && !flushes && !drains) flushes <= 1'b1;
+    if (flushes && s_ready) begin flushes <= 1'b0; drains <= 1'b1; has_entered <= 1'b0; end
+    if (word_enters && ends) is_last_word <= 1'b1;
+    if (drains && is_last_word && owed == 0) begin drains <= 1'b0; is_last_word <= 1'b0; count <= 0; end
+    if (rst) begin
+      owed <= 0; count <= 0; beat <= 0; leaving <= 0; idle <= 0;
+      has_entered <= 0; flushes <= 0; drains <= 0; is_last_word <= 0;
+    end
+  end
+  {top} dut (
+    .aclk(clk), .aresetn(!rst),
+    .s_axis_tdata(x), .s_axis_tkeep({{{bytes}{{!flushes}}}}), .s_axis_tlast(flushes),{user}
+    .s_axis_tvalid(flushes || i_valid && !drains), .s_axis_tready(s_ready),
+    .m_axis_tdata(word), .m_axis_tkeep(kept), .m_axis_tlast(ends), .m_axis_tuser(completed),
+    .m_axis_tvalid(has_word), .m_axis_tready(takes_word)
+  );
+endmodule
+"""
 
 PACKED = """/* verilator lint_off WIDTH */
 module {name}({head});
@@ -154,12 +214,18 @@ def _encoder(config: HardwareConfig, about: Mapping[str, object]) -> str:
     assert isinstance(config, BeatConfig)
     random = [port for port in config.ports if port.role is Role.RANDOM]
     user = [port.name for port in reversed((*config.of_block, *random))]
-    return ENCODER.format(
+    stream, size = config.block_stream, pins["m_axis_tkeep"]
+    is_before = stream is not None and stream.place is ScalePlace.BEFORE
+    return (ENCODER if config.is_even else UNPACKED).format(
         **about,
+        **_places(config),
         scale_bits=ports["scale"],
         data_bits=pins["m_axis_tdata"],
-        keep_bits=pins["m_axis_tkeep"],
-        codes_bits=ports["p"],
+        keep_bits=size,
+        size=size,
+        beats=config.beats,
+        codes_at=int(is_before),
+        scale_at=0 if is_before else config.beats * size,
         bytes=pins["s_axis_tkeep"],
         user=f" .s_axis_tuser({{{', '.join(user)}}})," if user else "",
     )
@@ -168,38 +234,37 @@ def _encoder(config: HardwareConfig, about: Mapping[str, object]) -> str:
 def _decoder(config: HardwareConfig, about: Mapping[str, object]) -> str:
     assert isinstance(config, BeatConfig)
     pins, stream = _widths(config.pins), config.block_stream
-    if stream is not None:
-        return _packed(config, stream, about)
-    return DECODER.format(
+    is_before, size = stream is not None and stream.place is ScalePlace.BEFORE, pins["s_axis_tdata"]
+    return (DECODER if config.is_even else PACKED).format(
         **about,
-        data_bits=pins["s_axis_tdata"],
+        **_places(config),
+        data_bits=size,
+        word_bits=size,
+        queue_bits=3 * size + 16,
         keep_bits=pins["m_axis_tkeep"],
+        part="first ? {codes, scale_byte} : {8'd0, codes}" if is_before else "{scale_byte, codes}",
+        more="{7'd0, first}" if is_before else "8'd1",
         bytes=pins["s_axis_tkeep"],
         user="".join(f"{port.name}, " for port in config.ports if port.role in WITH_CODES),
     )
 
 
-def _packed(config: BeatConfig, stream: BlockStream, about: Mapping[str, object]) -> str:
-    pins, size = _widths(config.pins), config.pins[2].width
+def _places(config: BeatConfig) -> dict[str, str]:
+    """Verilog of the bytes of a beat, from its codes ``p`` and its ``scale``, and of these from ``data`` and
+    ``next_scale``."""
+    stream, codes = config.block_stream, next(port for port in config.ports if port.role is Role.CODES)
+    if stream is None:
+        whole = {"codes": "p", "byte": "scale", "scale_code": "next_scale"}
+        return whole | {"p": f"data[{codes.width - 1}:0]"}
     places = stream.places(config.numerics.block.element, config.lanes)
-    is_before, is_code = stream.place is ScalePlace.BEFORE, stream.scale_byte is ScaleByte.CODE
-    if config.is_even:
-        raise ValueError(
-            f"{config.formats} with the layout {config.microarchitecture.layout} and interface=axis is not simulated "
-            "yet: leave out layout"
-        )
-    return PACKED.format(
-        **about,
-        queue_bits=3 * size + 16,
-        word_bits=size,
-        keep_bits=pins["m_axis_tkeep"],
-        codes=f"{{{', '.join(chr(49) + chr(39) + 'b0' if at is None else f'p[{at}]' for at in reversed(places))}}}",
-        byte="scale" if is_code else "scale - 8'd127",
-        part="{scale_byte, codes}" if not is_before else "first ? {codes, scale_byte} : {8'd0, codes}",
-        more="8'd1" if not is_before else "{7'd0, first}",
-        bytes=size // BYTE,
-        user="random, " if any(port.role is Role.RANDOM for port in config.ports) else "",
-    )
+    at = {bit: place for place, bit in enumerate(places) if bit is not None}
+    is_code = stream.scale_byte is ScaleByte.CODE
+    return {
+        "codes": f"{{{', '.join(ZERO if bit is None else f'p[{bit}]' for bit in reversed(places))}}}",
+        "byte": "scale" if is_code else "scale - 8'd127",
+        "scale_code": "next_scale" if is_code else "next_scale + 8'd127",
+        "p": f"{{{', '.join(f'data[{at[bit]}]' for bit in reversed(range(codes.width)))}}}",
+    }
 
 
 def _cast(config: HardwareConfig, about: Mapping[str, object]) -> str:

@@ -15,7 +15,7 @@ from itertools import product
 
 from ....hdl.config.beats import BeatConfig
 from ....hdl.lanes.keys import EncoderConfig, front_stages
-from ....spec import Decode, Encode, Nvfp4Decode, Nvfp4Encode
+from ....spec import Decode, Encode, Nvfp4Decode, Nvfp4Encode, ScalePlace
 from ..design import DISSOLVED, FREED, UNSAID, Cut, Design, Part, provide
 from ..handshake import GATES
 from ..pipeline import BITS, REGISTERS, WITH_ENABLES, bypass, check_delay, in_order, inputs_of, reaching
@@ -47,6 +47,8 @@ class Ends:
     """The result of `Beats.check_delays` in words."""
     axis: tuple[str, ...]
     """The wires of the registers of AXI4-Stream with a reset."""
+    packed: tuple[str, ...]
+    """The same with packed blocks."""
     scales: tuple[str, ...]
     """Inputs of the stream of scales on which the control of beats may depend."""
 
@@ -70,6 +72,7 @@ ENCODER = Ends(
     delays="the modules in front of the store and behind it are pure delays with an enable; the second one takes the "
     "key and the mode of a block with its first beat",
     axis=("valid_q", "running_q", "beat", "scale_valid"),
+    packed=("valid_q", "running_q", "beat", "bytes_waiting", "has_ended", "word_valid_q"),
     scales=("m_axis_scale_tready",),
 )
 
@@ -85,6 +88,7 @@ DECODER = Ends(
     delays="the module of the numbers of a beat is a pure delay with an enable, and takes the scale of a block with "
     "its first beat",
     axis=("running_q", "beat_held", "scale_held"),
+    packed=("running_q", "beat_held", "is_filled", "offset"),
     scales=("s_axis_scale_tvalid",),
 )
 
@@ -231,6 +235,9 @@ class Beats:
     @property
     def under_valid(self) -> dict[str, str]:
         """Wires of AXI4-Stream without a reset on which the control depends, and the valid bits of each."""
+        if self.ends.front and (stream := self.config.block_stream) is not None and self.has_packed:
+            beside = MARKS[stream.place is ScalePlace.AFTER]  # the beat with the scale
+            return {"last_q": "valid_q", **dict.fromkeys((beside, "o_marks"), f"valid_{self.places[-1]}_q")}
         if self.ends.front:
             return {"last_q": "valid_q", "next_first": f"valid_{self.places[-2]}_q"}
         if self.has_packed:
@@ -247,9 +254,7 @@ class Beats:
         if self.ends.front and store.get(ADDRESS) != _net(whole, ADDRESS):
             raise StructureError(f"the store is not written at {ADDRESS}")
         if self.config.has_axis:
-            own, scales = self.ends.axis, self.ends.scales
-            if self.has_packed:
-                own, scales = ("running_q", "beat_held", "is_filled", "offset"), ()
+            own, scales = (self.ends.packed, ()) if self.has_packed else (self.ends.axis, self.ends.scales)
             registers, inputs = (*registers, *own), (*AXIS_HANDSHAKE, *scales)
             check_known(self.design, self.control(), AXIS_RESET, registers, inputs, self.under_valid)
         else:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....spec import Packing
 from ...netlist.beats.cuts import cut, seen
 from ...netlist.beats.parts import CODES, EARLY, KEYS, Beats
 from ...questions.question import Question
+from .axis_pack import packs
 from .induction import Induction, transitions
+from .stream_path import blocks_of, places_of
 
 ENTER_WRONG = (
     "a beat is offered to the core and none has entered: one was made twice",
@@ -39,7 +42,7 @@ LEAVE_WRONG = (
 def around(beats: Beats) -> tuple[Induction, Induction]:
     """The statements about packets that enter, and about beats and scales that leave."""
     control = beats.control()
-    return enters(beats, control), leaves(beats, control)
+    return enters(beats, control), (leaves if beats.config.is_even else packs)(beats, control)
 
 
 def axis_questions(entering: Induction, leaving: Induction) -> Iterator[Question]:
@@ -47,8 +50,13 @@ def axis_questions(entering: Induction, leaving: Induction) -> Iterator[Question
     yield from entering.questions()
     yield entering.depends_on_registers("enter-ready", "tready", "it follows room in the core only", "core_ready")
     yield from leaving.questions()
-    for port in ("m_axis_tvalid", "m_axis_scale_tvalid"):
+    for port in (port for port in ("m_axis_tvalid", "m_axis_scale_tvalid") if port in leaving.shown):
         yield leaving.depends_on_registers(f"leave-{port}", port, "it does not wait for a tready")
+
+
+def coming(beats: Beats) -> str:
+    """The valid bit of the beat that leaves the core next. Without packed blocks, this is not yet at the output."""
+    return f"valid_{beats.places[-1 - beats.config.is_even]}_q"
 
 
 def core(beats: Beats, control: dict) -> dict:
@@ -63,7 +71,7 @@ def core(beats: Beats, control: dict) -> dict:
         and name not in {f"{CODES}_{port}" for port in left_out - entering}
     ]
     made = cut(cut(control, "valid_q", kept), "back_enable", [*kept, "cut_valid_q"])
-    wires = {"seen_ready": "core_ready", "seen_coming": f"valid_{beats.places[-2]}_q"}
+    wires = {"seen_ready": "core_ready", "seen_coming": coming(beats)}
     return seen(made, wires | {f"seen_marks_{half}": f"marks_of_half{half}_q" for half in (0, 1)})
 
 
@@ -126,21 +134,25 @@ endmodule
 
 def leaves(beats: Beats, control: dict) -> Induction:
     """The statements about beats and scales that leave."""
-    config, top = beats.config, "mxcast_left"
-    coming = f"valid_{beats.places[-2]}_q"
+    config, top, valid = beats.config, "mxcast_left", coming(beats)
     brought = [f"{CODES}_{name}" for name in ("p", "o_marks", "next_first", "next_scale", "next_marks", "enable")]
     outside = ["aclk", "aresetn", *(name for name in control["ports"] if name.startswith("m_axis_"))]
-    made = cut(control, coming, [*outside, *brought])
+    made = cut(control, valid, [*outside, *brought])
     widths = {name: len(port["bits"]) for name, port in made["ports"].items()}
     data, scale, whole = widths[f"{CODES}_p"], widths[f"{CODES}_next_scale"], widths["m_axis_tdata"]
-    place = (config.beats - 1).bit_length()
+    place, blocks, bits = (config.beats - 1).bit_length(), blocks_of(config), config.numerics.block.element.bits
+    places = blocks.places if blocks else places_of(Packing.LITTLE_ENDIAN, bits, config.lanes)
+    at = {one[0] * bits + one[1]: number for number, one in enumerate(places) if one is not None}
+    codes = ", ".join(f"m_axis_tdata[{at[bit]}]" for bit in reversed(range(data)))
+    used = "".join("1" if bit in at.values() else "0" for bit in reversed(range(whole)))
     wrapper = f"""module {top}(input clk, rst, coming, first, m_axis_tready, m_axis_scale_tready,
   input [{data - 1}:0] data, input [2:0] marks, input [{scale - 1}:0] scale,
   output m_axis_tvalid, m_axis_scale_tvalid, assumed, output [{len(LEAVE_WRONG) - 1}:0] wrong, output [2:0] related);
   wire [{whole - 1}:0] m_axis_tdata; wire [{widths["m_axis_tkeep"] - 1}:0] m_axis_tkeep; wire [{data - 1}:0] codes;
   wire [{scale - 1}:0] m_axis_scale_tdata; wire [2:0] o_marks;
   wire m_axis_tlast, m_axis_tuser, m_axis_scale_tlast, back_enable;
-  {beats.design.top} design(.aclk(clk), .aresetn(~rst), .cut_{coming}(coming),
+  wire [{scale - 1}:0] its_scale = m_axis_scale_tdata + {scale}'d{blocks.bias if blocks else 0};
+  {beats.design.top} design(.aclk(clk), .aresetn(~rst), .cut_{valid}(coming),
     .m_axis_tdata(m_axis_tdata), .m_axis_tkeep(m_axis_tkeep), .m_axis_tlast(m_axis_tlast), .m_axis_tuser(m_axis_tuser),
     .m_axis_tvalid(m_axis_tvalid), .m_axis_tready(m_axis_tready), .m_axis_scale_tdata(m_axis_scale_tdata),
     .m_axis_scale_tlast(m_axis_scale_tlast), .m_axis_scale_tvalid(m_axis_scale_tvalid),
@@ -149,9 +161,9 @@ def leaves(beats: Beats, control: dict) -> Induction:
   mxcast_leave #(.DATA({data}), .SCALE({scale}), .BEATS({config.beats}), .PLACE({place})) leave(
     .clk(clk), .rst(rst), .coming(coming), .first(first), .back_enable(back_enable), .data(data), .marks(marks),
     .scale(scale), .m_tvalid(m_axis_tvalid), .m_tready(m_axis_tready), .m_tlast(m_axis_tlast),
-    .m_tuser(m_axis_tuser), .m_tdata(m_axis_tdata[{data - 1}:0]),
-    .keeps_all(&m_axis_tkeep & (m_axis_tdata >> {data}) == 0), .s_tvalid(m_axis_scale_tvalid),
-    .s_tready(m_axis_scale_tready), .s_tlast(m_axis_scale_tlast), .s_tdata(m_axis_scale_tdata), .codes(codes),
+    .m_tuser(m_axis_tuser), .m_tdata({{{codes}}}),
+    .keeps_all(&m_axis_tkeep & (m_axis_tdata & ~{whole}'b{used}) == 0), .s_tvalid(m_axis_scale_tvalid),
+    .s_tready(m_axis_scale_tready), .s_tlast(m_axis_scale_tlast), .s_tdata(its_scale), .codes(codes),
     .o_marks(o_marks), .assumed(assumed), .wrong(wrong), .related(related));
 endmodule
 """

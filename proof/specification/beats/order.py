@@ -111,8 +111,9 @@ class Order:
 
     @property
     def back(self) -> int:
-        """Registers behind the store. With AXI4-Stream, those at the output are left to `axis_leave.sv`."""
-        return self.beats.back - self.beats.config.has_axis
+        """Registers behind the store. `axis_leave.sv` describes those at the output of AXI4-Stream without packed
+        blocks."""
+        return self.beats.back - (self.beats.config.has_axis and self.beats.config.is_even)
 
     @cached_property
     def system(self) -> Induction:

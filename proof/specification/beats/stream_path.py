@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ....hdl.config.beats import BeatConfig
 from ....spec import Packing, ScalePlace
 from ....spec.layouts.catalogue import ScaleByte
 from ...netlist.beats.axis_cast import AxisCast
@@ -113,16 +114,21 @@ class StreamPath:
         return [f"{NUMBERS}_{name}" for name in names]
 
 
+def blocks_of(config: BeatConfig) -> Blocks | None:
+    """The blocks of the stream of a configuration; None if it has the codes alone."""
+    stream = config.block_stream
+    if stream is None:
+        return None
+    return Blocks(
+        place=stream.place,
+        bias=127 if stream.scale_byte is ScaleByte.EXPONENT else 0,
+        places=places_of(stream.packing, config.numerics.block.element.bits, config.lanes),
+    )
+
+
 def path_of_decoder(beats: Beats) -> StreamPath:
     """The path of beats through a decoder."""
     rules, config = beats.config.numerics, beats.config
-    stream, blocks = config.block_stream, None
-    if stream is not None:
-        blocks = Blocks(
-            place=stream.place,
-            bias=127 if stream.scale_byte is ScaleByte.EXPONENT else 0,
-            places=places_of(stream.packing, rules.block.element.bits, config.lanes),
-        )
     return StreamPath(
         design=beats.design,
         control=beats.control(),
@@ -132,7 +138,7 @@ def path_of_decoder(beats: Beats) -> StreamPath:
         places=beats.places,
         beats=config.beats,
         scale=rules.block.scale.bits,
-        blocks=blocks,
+        blocks=blocks_of(config),
         numbers=rules.destination.bits,
     )
 

@@ -168,7 +168,8 @@ def _of_streams(pins: Sequence[Port]) -> str:
     """The bytes of a beat of each AXI4-Stream of an encoder, as macros."""
     width = {pin.name: pin.width for pin in pins}
     numbers, codes = width["s_axis_tdata"] // 8, width["m_axis_tdata"] // 8
-    return f"#define MXCAST_NUMBER_BYTES {numbers}\n#define MXCAST_CODE_BYTES {codes}\n"
+    scales = int(any(pin.role is Role.SCALE for pin in pins))
+    return f"#define MXCAST_NUMBER_BYTES {numbers}\n#define MXCAST_CODE_BYTES {codes}\n#define MXCAST_SCALES {scales}\n"
 
 
 def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True, many: bool = False) -> Path:

@@ -18,7 +18,7 @@ FAULTS = ("", "a beat changed while it was not taken", "more came than was sent"
 
 @dataclass(frozen=True, kw_only=True)
 class Streamed:
-    """The packets that left, and the clock cycles that they took.
+    """The packets that left, and the clock cycles that they took. Packed blocks are all in ``codes``.
 
     ``stalls`` is the number of cycles in which a valid beat of numbers, codes or scales was not taken. ``rate`` is the
     number of beats of codes for each cycle, from the first to the last.
@@ -47,7 +47,7 @@ class PacketDriver:
         size, lanes = self.config.numerics.block_size, self.config.lanes
         (codes_of_beat,) = (pin.width // 8 for pin in self.config.pins if pin.name == "m_axis_tdata")
         blocks = sum(-(-len(packet) * 8 // (size * self.config.numerics.source.bits)) for packet in packets)
-        room = blocks * size // lanes * codes_of_beat, blocks
+        room = blocks * (size // lanes * codes_of_beat + (not self.config.is_even)), blocks
         whole = np.frombuffer(b"".join(packets), np.uint8)
         lengths = np.array([len(packet) for packet in packets], np.uint64)
         leaving = [np.zeros(most, np.uint8) for most in room]

@@ -172,10 +172,7 @@ def test_constants_of_a_tensor_are_in_tuser():
             "four_over_six compares errors of whole blocks, but lanes deliver parts of a block: leave out lanes",
         ),
         ({"lanes": 4, "layout": "modelopt"}, "a layout needs whole blocks, but lanes .*: leave out layout or lanes"),
-        (
-            {"lanes": 4, "interface": "axis", "layout": "modelopt"},
-            "an encoder with AXI4-Stream has no layout: leave .*",
-        ),
+        ({"lanes": 4, "interface": "axis", "layout": "ggml"}, "hardware has no layout ggml:nvfp4: it groups 4 blocks"),
     ],
 )
 def test_impossible_lanes_of_nvfp4_are_refused(fields, sentence):

@@ -17,7 +17,7 @@ from mxcast.models import quantize
 from mxcast.sim.nvfp4.stimuli import with_constants
 from mxcast.sim.operations import golden
 from mxcast.sim.transactions import Transactions, word
-from mxcast.spec import BlockOperation, Nvfp4Encode, Role
+from mxcast.spec import BlockOperation, Decode, Nvfp4Encode, Role, ScalePlace
 
 JOB = json.loads(Path(os.environ["MXCAST_BENCH"]).read_text())
 CONFIG = config_of(JOB)
@@ -33,6 +33,7 @@ TENSORS = (0x00000001, 0x3F800000, 0x45280000, 0x7F7FFFFF)
 
 BEAT_BYTES = CONFIG.pins[2].width // 8
 """Bytes of a beat that enters."""
+LEAVING_BYTES = next(pin.width for pin in CONFIG.pins if pin.name == "m_axis_tdata") // 8
 
 
 def length(random: Random, unit: int, most: int) -> int:
@@ -79,9 +80,20 @@ def encoded(random: Random) -> Sent:
         user = sum(int(given[port.role][0, 0]) << 32 * place for place, port in enumerate(CONFIG.of_block))
     found = golden(RULES, given)
     bits = (found[Role.CODES].reshape(-1, 1) >> np.arange(BITS, dtype=np.uint8) & 1).reshape(-1, CONFIG.lanes * BITS)
-    codes = np.packbits(bits, axis=1, bitorder="little").tobytes()
-    leaves = {"m_axis": (codes, completed(x)), "m_axis_scale": (found[Role.SCALE].tobytes(), None)}
+    codes = np.packbits(bits, axis=1, bitorder="little")
+    if not CONFIG.is_even:
+        parts = [codes.reshape(len(padded(x)), -1), found[Role.SCALE].reshape(-1, 1)]
+        blocks = np.hstack(parts[::-1] if CONFIG.block_stream.place is ScalePlace.BEFORE else parts)
+        leaves = {"m_axis": (blocks.tobytes(), [completed(x)[-1] * is_in_last for is_in_last in last_block(blocks)])}
+    else:
+        leaves = {"m_axis": (codes.tobytes(), completed(x)), "m_axis_scale": (found[Role.SCALE].tobytes(), None)}
     return Sent({"s_axis": AxiStreamFrame(x.tobytes(), tuser=user)}, leaves)
+
+
+def last_block(blocks: np.ndarray) -> list[bool]:
+    """Whether each word of packed blocks ends within the last block."""
+    ends = np.minimum(np.arange(0, blocks.size, LEAVING_BYTES) + LEAVING_BYTES, blocks.size)
+    return ((ends - 1) // blocks.shape[1] == len(blocks) - 1).tolist()
 
 
 def of_tensor(rules: Nvfp4Encode, blocks: np.ndarray, amax: int) -> Transactions:
@@ -179,7 +191,8 @@ def there_and_back(random: Random) -> Sent:
 
 
 PACKETS = {"encode": encoded, "two_level_encode": encoded, "decode": decoded, "two_level_decode": decoded, "cast": cast}
-PACKET = there_and_back if "behind" in JOB else PACKETS[RULES.name] if CONFIG.is_even else packed
+HAS_PACKED_CODES = not CONFIG.is_even and isinstance(RULES, Decode)
+PACKET = there_and_back if "behind" in JOB else packed if HAS_PACKED_CODES else PACKETS[RULES.name]
 
 
 class Bench:
@@ -250,21 +263,23 @@ async def packets(dut) -> None:
 
 @cocotb.test(timeout_time=10 * PATIENCE, timeout_unit="us")
 async def full_rate(dut) -> None:
-    """A block enters in as many cycles as it has beats."""
+    """A block enters in as many cycles as it has beats, or leaves in as many as it has words."""
     bench = Bench(dut, Random(JOB["seed"]))
     await bench.reset()
-    words = 40 * CONFIG.beats if CONFIG.is_even else -(-40 * (1 + SIZE) // BEAT_BYTES)
-    frames = {"s_axis": AxiStreamFrame(bytes(40 * (CONFIG.beats * BEAT_BYTES + (not CONFIG.is_even))))}
+    entering = BEAT_BYTES * CONFIG.beats + HAS_PACKED_CODES
+    blocks = LEAVING_BYTES * CONFIG.beats + (not CONFIG.is_even and not HAS_PACKED_CODES)
+    words = -(-40 * blocks // LEAVING_BYTES)
+    frames = {"s_axis": AxiStreamFrame(bytes(40 * entering))}
     if "s_axis_scale" in bench.sources:
         frames["s_axis_scale"] = AxiStreamFrame(bytes(40))
     for name, frame in frames.items():
         bench.sources[name].send_nowait(frame)
     taken = []
-    for cycle in range(40 * CONFIG.beats + 2 * CONFIG.latency + 20):
+    for cycle in range(words + 40 + 2 * CONFIG.latency + 20):
         await RisingEdge(dut.aclk)
         if dut.m_axis_tvalid.value == 1 and dut.m_axis_tready.value == 1:
             taken.append(cycle)
-    assert len(taken) == 40 * CONFIG.beats and taken[-1] - taken[0] <= words - 1
+    assert len(taken) == words and taken[-1] - taken[0] <= max(words, -(-40 * entering // BEAT_BYTES)) - 1
 
 
 @cocotb.test(timeout_time=6 * PATIENCE * JOB["resets"], timeout_unit="us")

@@ -44,6 +44,13 @@ PACKED = {
     "whole": decoder_config("e5m2", "idma", block_size=8, interface="axis", scale_place="before", target="xcu"),
     "lanes": decoder_config("e4m3", block_size=16, lanes=4, interface="axis", scale_place="before"),
 }
+ENCODED = {
+    "before": converter_config("e4m3", lanes=4, interface="axis", scale_place="before", target="xcu"),
+    "after": converter_config("int8", lanes=1, block_size=4, interface="axis", scale_place="after"),
+    "six bits": converter_config("e2m3", lanes=4, block_size=8, interface="axis", scale_place="before"),
+    "nvfp4": nvfp4_config("nvfp4", lanes=4, interface="axis", scale_place="after"),
+}
+"""Encoders whose blocks leave packed."""
 CASTS = {
     "e4m3": cast_config("e4m3", lanes=4, source="bf16", interface="axis"),
     "e2m1": cast_config("e2m1", lanes=2, interface="axis", registered_after="exponent,rounded"),
@@ -225,6 +232,12 @@ def test_packets_of_packed_blocks(config, tmp_path):
     assert drive(config, verilog(config, NAME), tmp_path, "icarus", 60) == ALL
 
 
+@needs_icarus
+@pytest.mark.parametrize("config", ENCODED.values(), ids=ENCODED)
+def test_blocks_leave_packed(config, tmp_path):
+    assert drive(config, verilog(config, NAME), tmp_path, "icarus", 60) == ALL
+
+
 OF_BLOCKS = {
     "an incomplete beat keeps its bytes": (r"(assign is_whole = is_filled & )\w+", r"\g<1>1'h1"),
     "the window does not move": (r"\.offset\(offset\)", ".offset(2'h0)"),
@@ -236,3 +249,17 @@ OF_BLOCKS = {
 def test_planted_bugs_of_packed_blocks_are_found(bug, tmp_path):
     text = planted(verilog(PACKED["lanes"], NAME), *OF_BLOCKS[bug])
     assert drive(PACKED["lanes"], text, tmp_path, "icarus", 30, 2) != ALL
+
+
+OF_PACKERS = {
+    "the last bytes of a packet are lost": (r"has_word = (\w+) \| has_ended", r"has_word = \1"),
+    "a word keeps all its bytes": (r"(takes_for_word \? 4'hf : )\{[^}]*\}", r"\g<1>4'hf"),
+    "the next beat does not wait": (r"(assign takes_beat = \w+) & \w+", r"\1"),
+}
+
+
+@needs_icarus
+@pytest.mark.parametrize("bug", OF_PACKERS)
+def test_planted_bugs_of_packed_encoders_are_found(bug, tmp_path):
+    text = planted(verilog(ENCODED["before"], NAME), *OF_PACKERS[bug])
+    assert drive(ENCODED["before"], text, tmp_path, "icarus", 30, 2) != ALL

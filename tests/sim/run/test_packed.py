@@ -1,8 +1,16 @@
-"""Decoders with AXI4-Stream and packed blocks, or whole blocks in a beat, against the golden model."""
+"""Hardware with AXI4-Stream and blocks of a layout, or whole blocks in a beat, against the golden model."""
 
 import pytest
 
-from mxcast.hdl import decoder_config, describe, verilog
+from mxcast.hdl import (
+    converter_config,
+    decoder_config,
+    default_name,
+    describe,
+    nvfp4_config,
+    nvfp4_decoder_config,
+    verilog,
+)
 from mxcast.sim import verify
 from mxcast.sim.run.verilator.verilated import driver_of
 
@@ -16,6 +24,22 @@ CONFIGS = [
     ("e2m1", "ocp", {"layout": "seed004", "destination": "bf16", "registered_after": "read"}),
     ("int8", "ocp", {"block_size": 4}),
 ]
+
+
+ENCODERS = [
+    converter_config("e4m3", "nvidia", lanes=16, interface="axis", scale_place="before", target="xcu"),
+    converter_config("e2m1", lanes=8, interface="axis", layout="quark_pack"),
+    converter_config("e2m3", lanes=4, interface="axis", layout="quark_pack"),
+    converter_config("e3m2", lanes=4, interface="axis", layout="torchao"),
+    converter_config("e2m1", lanes=2, interface="axis", layout="seed004", rounding="sr"),
+    nvfp4_config("nvfp4", lanes=8, interface="axis", layout="comfy", source="bf16"),
+]
+
+
+@pytest.mark.parametrize("config", ENCODERS, ids=default_name)
+def test_encoders_pack_the_codes_of_the_model(config):
+    result = verify(config, blocks=2000)
+    assert result.passed and result.blocks > 2000, result.report
 
 
 @pytest.mark.parametrize(("element", "profile", "fields"), CONFIGS)
@@ -65,6 +89,25 @@ def test_a_word_has_the_codes_of_a_beat(element, fields, size):
 def test_impossible_streams_are_refused(fields, sentence):
     with pytest.raises(ValueError, match=f"^{sentence}$"):
         decoder_config("e2m1", **fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"layout": "ggml"}, "a byte has codes of both halves of a block: leave out layout"),
+        ({"scale_place": "after", "layout": "quark_pack"}, "the layout quark_pack says where the scale is"),
+        ({"scale_place": "after", "lanes": 1}, "1 codes of 4 bits are not whole bytes: give more lanes"),
+        ({"scale_place": "after", "interface": "skid"}, "the scale is after the codes in a stream only"),
+    ],
+)
+def test_impossible_streams_of_encoders_are_refused(fields, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        converter_config("e2m1", **{"lanes": 8, "interface": "axis", **fields})
+
+
+def test_nvfp4_decoders_have_their_scales_apart():
+    with pytest.raises(ValueError, match="^an NVFP4 decoder has its scales in a stream of their own"):
+        nvfp4_decoder_config("nvfp4", interface="axis", scale_place="before")
 
 
 BUGS = {

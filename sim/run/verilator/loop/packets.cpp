@@ -13,6 +13,17 @@ void set(Signal& signal, const uint8_t* bytes, unsigned count) {
     std::memcpy(&signal, whole, sizeof whole);
 }
 
+// Bytes of a beat that count.
+template <class Keep>
+unsigned kept_of(const Keep& keep) {
+    uint8_t whole[sizeof(Keep)];
+    std::memcpy(whole, &keep, sizeof whole);
+    unsigned count = 0;
+    for (const uint8_t byte : whole)
+        for (unsigned bit = 0; bit < 8; ++bit) count += byte >> bit & 1;
+    return count;
+}
+
 // The receiver of a stream. It writes the bytes of all packets one after the other, and the length of each.
 template <unsigned BYTES>
 struct Receiver {
@@ -20,23 +31,26 @@ struct Receiver {
     uint64_t* lengths;
     uint64_t beats = 0, packets = 0, waits = 0, first = 0, last = 0;
     bool waited = false, was_last = false;
+    unsigned was_kept = 0;
     uint8_t before[BYTES] = {};
 
     // A cycle before its edge; returns a fault. The beat is taken if it is valid and the receiver ready.
-    Fault cycle(bool valid, bool ready, const void* data, bool is_last, uint64_t now, uint64_t expected) {
-        if (waited && !(valid && is_last == was_last && !std::memcmp(before, data, BYTES))) return CHANGED;
+    Fault cycle(bool valid, bool ready, const void* data, unsigned kept, bool is_last, uint64_t now, uint64_t expected) {
+        const bool is_same = is_last == was_last && kept == was_kept && !std::memcmp(before, data, BYTES);
+        if (waited && !(valid && is_same)) return CHANGED;
         waited = valid && !ready;
         waits += waited;
         if (!valid) return NONE;
         std::memcpy(before, data, BYTES);
         was_last = is_last;
-        if (packets == expected || bytes + BYTES > end) return EXTRA;
+        was_kept = kept;
+        if (packets == expected || bytes + kept > end) return EXTRA;
         if (!ready) return NONE;
         if (!beats++) first = now;
         last = now;
-        std::memcpy(bytes, data, BYTES);
-        bytes += BYTES;
-        lengths[packets] += BYTES;
+        std::memcpy(bytes, data, kept);
+        bytes += kept;
+        lengths[packets] += kept;
         packets += is_last;
         return NONE;
     }
@@ -44,7 +58,8 @@ struct Receiver {
 
 }  // namespace
 
-// Packets enter in order, and codes and scales leave, with gaps on all three sides if a seed is given. In a gap the
+// Packets enter in order, and codes and scales leave, with gaps on all three sides if a seed is given. With packed
+// blocks there is no stream of scales, which are among the codes. In a gap the
 // inputs are the complement. in: the bytes of all packets, and the length of each. out: the bytes of codes and of
 // scales, and their lengths. given: seed or 0, and room for codes and scales in bytes. found: the fault, the packets that
 // have left, cycles until the last beat, beats of numbers, codes and scales, cycles in which each of the three waited,
@@ -71,7 +86,13 @@ MXCAST_ENTRY(mxcast_packets) {
             dut.aclk = 0;
             dut.eval();
         };
-        dut.aclk = dut.aresetn = dut.s_axis_tvalid = dut.m_axis_tready = dut.m_axis_scale_tready = 0;
+        dut.aclk = dut.aresetn = dut.s_axis_tvalid = dut.m_axis_tready = 0;
+        const auto scale_ready = [&](bool ready) {
+#if MXCAST_SCALES
+            dut.m_axis_scale_tready = ready;
+#endif
+        };
+        scale_ready(false);
         dut.eval();
         edge();
         dut.aresetn = 1;
@@ -90,13 +111,16 @@ MXCAST_ENTRY(mxcast_packets) {
             dut.s_axis_tlast = (left == size) == offered;
             dut.s_axis_tvalid = offered;
             dut.m_axis_tready = !closed[1];
-            dut.m_axis_scale_tready = !closed[2];
+            scale_ready(!closed[2]);
             dut.eval();
             const uint64_t done = codes.beats + scales.beats + beats;
-            fault = codes.cycle(dut.m_axis_tvalid, !closed[1], &dut.m_axis_tdata, dut.m_axis_tlast, now, count);
+            fault = codes.cycle(dut.m_axis_tvalid, !closed[1], &dut.m_axis_tdata, kept_of(dut.m_axis_tkeep),
+                                dut.m_axis_tlast, now, count);
+#if MXCAST_SCALES
             if (fault == NONE)
-                fault = scales.cycle(dut.m_axis_scale_tvalid, !closed[2], &dut.m_axis_scale_tdata,
+                fault = scales.cycle(dut.m_axis_scale_tvalid, !closed[2], &dut.m_axis_scale_tdata, 1,
                                      dut.m_axis_scale_tlast, now, count);
+#endif
             if (offered && dut.s_axis_tready) {
                 ++beats;
                 offered = false;
@@ -111,7 +135,7 @@ MXCAST_ENTRY(mxcast_packets) {
             edge();
         }
         dut.final();
-        if (fault == NONE && (codes.packets < count || scales.packets < count)) fault = LOST;
+        if (fault == NONE && (codes.packets < count || (MXCAST_SCALES && scales.packets < count))) fault = LOST;
         const uint64_t results[] = {fault,     codes.packets, cycles,      beats,        codes.beats,
                                     scales.beats, waits,      codes.waits, scales.waits, codes.last - codes.first + 1};
         std::memcpy(found, results, sizeof results);

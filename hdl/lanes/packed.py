@@ -48,6 +48,14 @@ class BlockStream:
         found = {bit: at for at, bit in enumerate(self.places(element, lanes)) if bit is not None}
         return Cat(packed[found[bit]] for bit in range(element.bits * lanes))
 
+    def packed(self, codes: Value, element: NumberFormat, lanes: int) -> Value:
+        """The packed codes of a beat, from its codes. Padding is zero."""
+        return Cat(Const(0, 1) if at is None else codes[at] for at in self.places(element, lanes))
+
+    def byte(self, scale: Value) -> Value:
+        """The byte of a scale, from its code."""
+        return (scale - EXPONENT_BIAS)[:BYTE] if self.scale_byte is ScaleByte.EXPONENT else scale
+
     def scale(self, byte: Value) -> Value:
         """The code of a scale from its byte."""
         return (byte + EXPONENT_BIAS)[:BYTE] if self.scale_byte is ScaleByte.EXPONENT else byte
