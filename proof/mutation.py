@@ -1,7 +1,7 @@
 """Mutants: small faults planted in the written Verilog, each of which the regression should find.
 
-Yosys plants all mutants in one design, and an input chooses the active one; so they are Verilated together, and each
-costs only its stimuli. The solver decides about mutants that no stimulus finds: a mutant that still meets the
+Yosys plants all mutants in one design, which asks for the active one; so they are Verilated together, and each costs
+only its stimuli. The solver decides about mutants that no stimulus finds: a mutant that still meets the
 specification is not a fault.
 """
 
@@ -19,10 +19,12 @@ from ..hdl import HardwareConfig, verilog
 from ..host.cache import kept_folder
 from ..host.errors import ToolError
 from ..host.files import claimed
-from ..sim.operations import drawn, golden, of, supplied
-from ..sim.run.verilator.driver import Driver, build
+from ..sim.operations import drawn, golden, of
+from ..sim.run.verilator.driver import ACTIVE, Driver
+from ..sim.run.verilator.handshake import HandshakeError
+from ..sim.run.verilator.verilated import driver_of
 from ..sim.transactions import Transactions
-from ..spec import Port, Role
+from ..spec import Role
 from ..synth.yosys import execute, yosys_version
 from .netlist.design import Design
 from .netlist.structure import StructureError
@@ -39,6 +41,12 @@ SUITE_BLOCKS = 2000
 MORE_BLOCKS = 1_000_000
 """Random blocks of `verify`."""
 CHUNK = 1 << 15
+CHOICE = "mxcast_choice"
+"""The wire with the number of the active mutant in a module."""
+PREPARED = (f"hierarchy -check -top {TOP}", "proc", "opt_reduce t:$memwr_v2 %m")
+"""From the text to cells. Without the last command each bit of a memory would be written by itself."""
+PLACES = "t:$meminit t:$meminit_v2 %u %n"
+"""Cells that can have a mutant: all but initial values of memories, which Yosys wants constant."""
 VERIFY = "verify"
 """The name of the stimulus that kills mutants which only these blocks find."""
 
@@ -116,19 +124,12 @@ def mutate(
 ) -> Mutation:
     """Plant mutants in the emitted Verilog of a configuration, and decide about each.
 
-    Questions about mutants that no stimulus finds stay in ``out``. Raises `ToolError` if a tool is missing, ValueError
-    for converters with modes, registers or a layout.
+    Questions about mutants that no stimulus finds stay in ``out``. Raises `ToolError` if a tool is missing.
     """
-    if config.alternatives or config.latency:
-        raise ValueError("mutants need a converter of one format and one scale rule, without registers")
-    if config.layout is not None:
-        raise ValueError("mutants need a converter without a layout: leave out layout")
     if mutants < 1:
         raise ValueError(f"mutants must be at least 1, not {mutants}")
     folder, faults = _planted(config, mutants, seed)
-    chosen = Port(name="mode", role=Role.MODE, direction="input", bits=len(faults).bit_length())
-    ports = (*config.operation_ports, chosen)
-    design = Driver(build((folder / "mutants.v").read_text(), TOP, ports, lint=False), ports)
+    design = driver_of((folder / "mutants.v").read_text(), TOP, config, lint=False)
     fates: dict[int, tuple[Fate, str]] = {}
     planted: dict[int, Planted] = {}
 
@@ -154,7 +155,7 @@ def mutate(
     for number, fault in enumerate(faults, 1):
         if number not in fates:
             with claimed(Path(out) / f"mutant{number}"):
-                planted[number] = _alone(fault, folder, Path(out) / f"mutant{number}")
+                planted[number] = _alone(config, fault, folder, Path(out) / f"mutant{number}")
                 if planted[number].is_same(planted[number].module, min(timeout, PATIENCE)):
                     keep(number, Fate.EQUIVALENT, f"{planted[number].module} is what it was")
     drive(_more(config, seed))
@@ -181,32 +182,36 @@ class Stimulus:
     expected: Transactions
 
 
-def _expected(config: HardwareConfig, name: str, blocks: Transactions, seed: int) -> Stimulus:
-    given = supplied(config, drawn(config.numerics, blocks, seed))
-    return Stimulus(name, given, golden(config.numerics, given))
+def _expected(config: HardwareConfig, name: str, blocks: Transactions, seed: int, mode: int) -> Stimulus:
+    rules = config.modes[mode]
+    given = drawn(rules, blocks, seed)
+    if config.alternatives:
+        given = given.with_arrays({Role.MODE: np.full((len(given), 1), mode)})
+    return Stimulus(name, given, golden(rules, given))
 
 
 def _suite(config: HardwareConfig, seed: int) -> Iterator[Stimulus]:
     """The stimuli of the cocotb regression."""
-    rules = config.numerics
-    for name, blocks in of(rules).regression(SUITE_BLOCKS, seed).items():
-        yield _expected(config, name, blocks, seed)
+    for mode, rules in enumerate(config.modes):
+        for name, blocks in of(rules).regression(SUITE_BLOCKS, seed).items():
+            yield _expected(config, name, blocks, seed, mode)
 
 
 def _more(config: HardwareConfig, seed: int) -> Iterator[Stimulus]:
     """The stimuli of `verify`."""
-    for _, parts in of(config.numerics).stimuli("standard", MORE_BLOCKS, seed):
-        for number, blocks in enumerate(parts):
-            yield _expected(config, VERIFY, blocks, seed + CHUNK * number)
+    for mode, rules in enumerate(config.modes):
+        for _, parts in of(rules).stimuli("standard", MORE_BLOCKS, seed):
+            for number, blocks in enumerate(parts):
+                yield _expected(config, VERIFY, blocks, seed + CHUNK * number, mode)
 
 
 def _is_found(design: Driver, mutant: int, stimulus: Stimulus) -> bool:
-    """Does the design with this mutant differ from the model?"""
-    return bool(design(_with_mutant(stimulus.given, mutant)).differ(stimulus.expected).any())
-
-
-def _with_mutant(given: Transactions, mutant: int) -> Transactions:
-    return given.with_arrays({Role.MODE: np.full((len(given), 1), mutant)})
+    """Does the design with this mutant differ from the model, or lose or move a block?"""
+    design.activate(mutant)
+    try:
+        return bool(design(stimulus.given).differ(stimulus.expected).any())
+    except HandshakeError:
+        return True
 
 
 def _planted(config: HardwareConfig, mutants: int, seed: int) -> tuple[Path, list[str]]:
@@ -215,28 +220,24 @@ def _planted(config: HardwareConfig, mutants: int, seed: int) -> tuple[Path, lis
 
     def make(folder: Path) -> None:
         (folder / "dut.v").write_text(text)
-        read = ["read_verilog dut.v", f"hierarchy -check -top {TOP}", "proc"]
-        execute([*read, "write_json structure.json", f"mutate -list {mutants} -seed {seed} -o faults.txt"], folder)
+        read = ["read_verilog dut.v", *PREPARED]
+        execute(
+            [*read, "write_json structure.json", f"mutate -list {mutants} -seed {seed} -o faults.txt {PLACES}"], folder
+        )
         modules = json.loads((folder / "structure.json").read_text())["modules"]
         faults = [line.removeprefix("mutate ") for line in (folder / "faults.txt").read_text().splitlines() if line]
         width = len(faults).bit_length()
         commands = []
-        for module, content in modules.items():
-            commands += [
-                f"cd {module}",
-                f"add -input mode {width}",
-                *(
-                    f"connect -port {name} mode \\mode"
-                    for name, cell in content["cells"].items()
-                    if cell["type"] in modules
-                ),
-                "cd ..",
-            ]
-        planted = [f"mutate {fault} -ctrl mode {width} {number}" for number, fault in enumerate(faults, 1)]
+        for module in modules:
+            commands += [f"cd {module}", f"add -wire {CHOICE} {width}", "cd .."]
+        planted = [f"mutate {fault} -ctrl {CHOICE} {width} {number}" for number, fault in enumerate(faults, 1)]
         execute([*read, *commands, *planted, "opt_clean", "write_verilog -noattr mutants.v"], folder)
+        declared = f"wire [{width - 1}:0] {CHOICE}" if width > 1 else f"wire {CHOICE}"
+        written = (folder / "mutants.v").read_text().replace(f"{declared};", f"{declared} = {width}'(mxcast_mutant());")
+        (folder / "mutants.v").write_text(f"{ACTIVE}\n{written}")
         (folder / "faults.json").write_text(json.dumps(faults))
 
-    folder = kept_folder("mutants", [text, str(mutants), str(seed), yosys_version()], make)
+    folder = kept_folder("mutants", [ACTIVE, text, str(mutants), str(seed), yosys_version()], make)
     return folder, json.loads((folder / "faults.json").read_text())
 
 
@@ -249,20 +250,38 @@ class Planted:
     right: Design
     wrong: Design
     folder: Path
+    has_clock: bool
 
     def is_same(self, module: str, timeout: float) -> bool:
-        """Does a solver prove that a module is unchanged?"""
-        question = difference(self.right, self.wrong, module)
+        """Does a solver prove that a module is unchanged, and what its registers take?"""
+        designs = self.right, self.wrong
+        if self.has_clock and module == TOP:  # with all registers it is large; the proof decides sooner
+            return False
+        if self.has_clock:
+            designs = self.with_open_registers("dut.v", module), self.with_open_registers(MUTANT, module)
+        try:
+            question = difference(*designs, module)
+        except (StructureError, KeyError):  # a register is left, or others are there
+            return False
         return solve(question, ("differs",), timeout=timeout).result == "unsat"
 
+    def with_open_registers(self, file: str, module: str) -> Design:
+        """A module of a file, whose registers are ports: what each holds is an input, and what it takes an output."""
+        opened = f"open_{file}"
+        taken = [f"read_verilog {file}", f"hierarchy -check -top {module}", "proc", "flatten", "memory_map", "dffunmap"]
+        execute([*taken, "opt_clean", "expose -evert-dff -sep _of_", f"write_verilog -noattr {opened}"], self.folder)
+        text = (self.folder / opened).read_text()
+        return Design(text, module, self.folder / f"{module}_{Path(opened).stem}")
 
-def _alone(fault: str, folder: Path, out: Path) -> Planted:
+
+def _alone(config: HardwareConfig, fault: str, folder: Path, out: Path) -> Planted:
     """A design with one mutant, in a folder of its own."""
     (out / "dut.v").write_text((folder / "dut.v").read_text())  # faults contain the name of the file
     change = [f"mutate {fault}", "opt_clean", f"write_verilog -noattr {MUTANT}"]
-    execute(["read_verilog dut.v", f"hierarchy -check -top {TOP}", "proc", *change], out)
+    execute(["read_verilog dut.v", *PREPARED, *change], out)
     right, wrong = (Design((out / name).read_text(), TOP, out / Path(name).stem) for name in ("dut.v", MUTANT))
-    return Planted(module=fault.split("-module ")[1].split()[0], right=right, wrong=wrong, folder=out)
+    module, has_clock = fault.split("-module ")[1].split()[0], config.latency > 0
+    return Planted(module=module, right=right, wrong=wrong, folder=out, has_clock=has_clock)
 
 
 def _judged(config: HardwareConfig, planted: Planted, timeout: float) -> tuple[Fate, str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from ...hdl import HardwareConfig, verilog
+from ...hdl.config.beats import StreamConfig
 from ...host.files import claimed
 from ...spec import (
     BF16,
@@ -384,9 +385,13 @@ class Refutation:
 
 
 def refute(config: HardwareConfig, folder: Path, *, timeout: float = 300) -> list[Refutation]:
-    """Ask the questions of a proof of the emitted Verilog with each mutant that applies; Yosys works in ``folder``."""
+    """Ask the questions of a proof of the emitted Verilog with each mutant that applies; Yosys works in ``folder``. The
+    specification of a stream is the one of whole blocks.
+    """
     if not MUTANTS[config.numerics.name]:
         return []
+    if isinstance(config, StreamConfig):
+        config = config.at_once
     with claimed(folder):
         return _refuted(config, Design(plain(verilog(config, "dut")), "dut", folder), timeout)
 

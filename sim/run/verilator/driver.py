@@ -22,6 +22,9 @@ from .runtime import HEADER, OPTIMISATION, compile_cpp, driver_library, includes
 LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
 """A program that fails if a library cannot be loaded. It is a process of its own, which loading may crash."""
 
+ACTIVE = 'import "DPI-C" function int unsigned mxcast_mutant();'
+"""The function in a design that says which of its mutants is active."""
+
 MANY_ENTRY = "mxcast_convert_many"
 WORTH = 1 << 24
 """Transactions for which the faster library is compiled: the other one needs about as long for them."""
@@ -48,6 +51,10 @@ class Driver:
             library, self._many = loaded(self._many()), None
             if hasattr(library, MANY_ENTRY):
                 self._library, self._entry = library, MANY_ENTRY
+
+    def activate(self, mutant: int) -> None:
+        """Choose the active one of the mutants in the design, which asks for its number by `ACTIVE`; 0 for none."""
+        self._library.mxcast_activate(mutant)
 
     @property
     def verilog(self) -> str:

@@ -112,6 +112,19 @@ def test_many_packets(element, simulator, tmp_path):
     assert drive(config, verilog(config, NAME), tmp_path, simulator, 10_000, 200) == ALL
 
 
+MANY = {
+    "NVFP4": nvfp4_config("nvfp4", lanes=8, interface="axis"),
+    "a decoder of NVFP4": nvfp4_decoder_config("nvfp4", lanes=8, interface="axis", destination="bf16"),
+    "packed blocks": converter_config("e4m3", lanes=8, interface="axis", scale_place="before", target="xcu"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", MANY.values(), ids=MANY)
+def test_many_packets_of_others(config, tmp_path):
+    assert drive(config, verilog(config, NAME), tmp_path, "verilator", 10_000, 200) == ALL
+
+
 BUGS = {
     "last of a packet lost": (r"(assign m_axis_tlast = )o_marks\[0\]", r"\1o_marks[0] & o_marks[2]"),
     "completed block not marked": (r"(assign m_axis_tuser = )o_marks\[2\]", r"\g<1>1'h0"),

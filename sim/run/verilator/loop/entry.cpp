@@ -12,6 +12,11 @@ void vl_fatal(const char* file, int line, const char*, const char* message) {
     throw std::runtime_error(std::string(file) + ":" + std::to_string(line) + ": " + message);
 }
 
+// A design may ask which of its mutants is active. The answer holds from the start of a call to its end.
+static unsigned active_mutant = 0;
+extern "C" unsigned mxcast_mutant() { return active_mutant; }
+extern "C" void mxcast_activate(unsigned number) { active_mutant = number; }
+
 namespace {
 
 // What has stopped `run`, or null.
