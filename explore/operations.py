@@ -63,7 +63,7 @@ OPERATIONS: dict[str, Explorable] = {
         sweep="rounding",
         objectives=("luts", "levels", "sqnr_db"),
         rules=RULES,
-        choices=CHOICES | {"interface": Interface},
+        choices=CHOICES | {"interface": Interface, "scale_place": ScalePlace},
         numbers=("random_bits", "block_size", "lanes"),
         texts={"format": _blocks, "source": source_format},
     ),

@@ -104,7 +104,6 @@ def test_no_answer_is_inconclusive(tmp_path, capsys, monkeypatch):
         (["prove", "e2m1", "--netlist", "lut4"], "unknown netlist 'lut4'"),
         (["prove", "e2m1", "--rtl", "nowhere.v"], "nowhere.v: No such file"),
         (["prove", "all", "--rtl", "nowhere.v"], "give one format"),
-        (["mutate", "e4m3,e5m2"], "one format and one scale rule"),
         (["test", "e2m1", "--vectors", "nowhere.npz"], "nowhere.npz: No such file"),
     ],
 )
