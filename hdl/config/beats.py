@@ -105,7 +105,8 @@ class BeatConfig(StreamConfig[Op]):
             )
         if micro.layout and not self.has_axis:
             raise ValueError(
-                "a layout needs whole blocks, but lanes deliver parts of a block: leave out layout or lanes"
+                "a layout needs whole blocks, but lanes deliver parts of a block: leave out layout or lanes, or give "
+                "interface=axis"
             )
 
     def _check_stored(self, layout: Layout) -> None:
@@ -179,13 +180,14 @@ class BeatConfig(StreamConfig[Op]):
         if stream is None:
             return {}
         element = rules.block.element
-        packed = f"codes of {element.name}, {stream.packing.__doc__}"
+        how = stream.packing.__doc__ if self.microarchitecture.layout else "the first in the low bits"
+        packed = f"codes of {element.name}, {how}"
         if self.is_even:
             return {pin: f"{self.lanes} {packed}; {self.beats} beats are a block"}
         size = stream.word_bytes(element, self.lanes)
         parts = ("scale", "codes") if stream.place is ScalePlace.BEFORE else ("codes", "scale")
-        order = f"the {parts[0]}, then the {parts[1]}"
-        return {pin: f"{size} bytes of blocks of {size * self.beats + 1}, which follow each other: {order}; {packed}"}
+        order, total = f"the {parts[0]}, then the {parts[1]}", size * self.beats + 1
+        return {pin: f"{size} bytes of blocks of {total} bytes, which follow each other: {order}; {packed}"}
 
     @property
     def of_a_beat(self) -> Self:

@@ -6,13 +6,14 @@ from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, Module, ResetSign
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ...spec import ScalePlace
+from ..config.axis import BYTE
 from ..primitives.pipeline import Pipeline
 from .datapath import Datapath
 from .elastic import ElasticControl
 from .keys import EncoderConfig
 from .packer import Leaving, pack
 
-BYTE = 8
 ENTERING = 2
 """Marks of a block: the last of a packet, and completed by zeros."""
 LEAVING = 3
@@ -124,8 +125,7 @@ class AxisConverter(Pipeline[EncoderConfig]):
             valid=valid,
             codes=stream.packed(codes.p, element, self.config.lanes),
             scale=stream.byte(codes.scale),
-            is_first=codes.o_first,
-            is_last=codes.o_last,
+            has_scale=codes.o_first if stream.place is ScalePlace.BEFORE else codes.o_last,
             ends_packet=codes.o_marks[0],
             is_completed=codes.o_marks[2],
         )

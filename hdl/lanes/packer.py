@@ -75,13 +75,14 @@ def counts(count: Value, place: int) -> Value:
 
 @dataclass(frozen=True)
 class Leaving:
-    """A beat that leaves the core: whether it is there, the bytes of its codes and its scale, and its marks."""
+    """A beat that leaves the core: whether it is there, the bytes of its codes and of the scale of its block, whether
+    this scale is next to them, and the marks of its packet.
+    """
 
     valid: Value
     codes: Value
     scale: Value
-    is_first: Value
-    is_last: Value
+    has_scale: Value
     ends_packet: Value
     is_completed: Value
 
@@ -112,7 +113,7 @@ def pack(m: Module, platform: object, place: ScalePlace, beat: Leaving, ready: V
         packer.takes.eq(takes),
         packer.codes.eq(beat.codes),
         packer.scale.eq(beat.scale),
-        packer.has_scale.eq(beat.is_first if place is ScalePlace.BEFORE else beat.is_last),
+        packer.has_scale.eq(beat.has_scale),
         packer.count.eq(count),
     ]
     rest = {"tkeep": Cat(counts(count, byte) for byte in range(size)), "tlast": has_ended, "tuser": waiting_completed_q}

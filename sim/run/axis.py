@@ -146,9 +146,9 @@ module {name}({head});
   reg [{count_bits}-1:0] beat, leaving;
   wire [{keep_bits}-1:0] kept;
   wire first = beat == 0;
-  wire [{word_bits}-1:0] codes = {codes};
+  wire [{data_bits}-1:0] codes = {codes};
   wire [7:0] scale_byte = {byte};
-  wire [{word_bits}+7:0] part = {part};
+  wire [{data_bits}+7:0] part = {part};
   wire [7:0] size = {bytes} + {more};
   wire sends = takes && (ending || count >= {bytes});
   wire [7:0] left = !sends ? count : ending ? 8'd0 : count - 8'd{bytes};
@@ -158,7 +158,7 @@ module {name}({head});
   assign o_last = leaving == {count_bits}'d{end};
   always @(posedge clk) begin
     count <= left + (enters ? size : 8'd0);
-    bytes <= (sends ? bytes >> {word_bits} : bytes) | (enters ? {{{{{queue_bits}{{1'b0}}}}, part}} << (8 * left) : 0);
+    bytes <= (sends ? bytes >> {data_bits} : bytes) | (enters ? {{{{{queue_bits}{{1'b0}}}}, part}} << (8 * left) : 0);
     ending <= ending ? !sends : count != 0 && count < {bytes} && first && !enters;
     if (enters) beat <= beat == {count_bits}'d{end} ? {count_bits}'d0 : beat + 1'd1;
     if (o_valid && o_ready) leaving <= o_last ? {count_bits}'d0 : leaving + 1'd1;
@@ -166,7 +166,7 @@ module {name}({head});
   end
   {top} dut (
     .aclk(clk), .aresetn(!rst),
-    .s_axis_tdata(bytes[{word_bits}-1:0]),
+    .s_axis_tdata(bytes[{data_bits}-1:0]),
     .s_axis_tkeep(ending ? ~({{{bytes}{{1'b1}}}} << count) : {{{bytes}{{1'b1}}}}),
     .s_axis_tlast(ending), .s_axis_tuser({{{user}1'b0}}),
     .s_axis_tvalid(ending || count >= {bytes}), .s_axis_tready(takes),
@@ -239,7 +239,6 @@ def _decoder(config: HardwareConfig, about: Mapping[str, object]) -> str:
         **about,
         **_places(config),
         data_bits=size,
-        word_bits=size,
         queue_bits=3 * size + 16,
         keep_bits=pins["m_axis_tkeep"],
         part="first ? {codes, scale_byte} : {8'd0, codes}" if is_before else "{scale_byte, codes}",

@@ -95,7 +95,7 @@ def test_lanes_are_a_choice_of_the_hardware_alone():
         ({"lanes": 2, "block_size": 2}, "lanes must be 1, so that a block of 2 has several beats, not 2"),
         (
             {"lanes": 8, "layout": "ggml"},
-            "a layout needs whole blocks, but lanes deliver .*: leave out layout or lanes",
+            "a layout needs whole blocks, but lanes deliver .*: leave out layout or lanes, or give interface=axis",
         ),
         ({"lanes": 8, "amax_key": "magnitude"}, "lanes collect the reduced key of a block: leave amax_key as reduced"),
         ({"lanes": 1, "amax": "radix4"}, "one lane has no numbers to compare in a cycle: leave amax as compare"),
@@ -171,7 +171,10 @@ def test_constants_of_a_tensor_are_in_tuser():
             {"lanes": 4, "order": "paper", "four_over_six": "mse"},
             "four_over_six compares errors of whole blocks, but lanes deliver parts of a block: leave out lanes",
         ),
-        ({"lanes": 4, "layout": "modelopt"}, "a layout needs whole blocks, but lanes .*: leave out layout or lanes"),
+        (
+            {"lanes": 4, "layout": "modelopt"},
+            "a layout needs whole blocks, but lanes .*: leave out layout or lanes, or give interface=axis",
+        ),
         ({"lanes": 4, "interface": "axis", "layout": "ggml"}, "hardware has no layout ggml:nvfp4: it groups 4 blocks"),
     ],
 )
