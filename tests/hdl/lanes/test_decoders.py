@@ -69,7 +69,7 @@ def test_a_configuration_is_read_from_its_json_and_from_its_command(fields, targ
         ({"lanes": 32}, "lanes must be 1, 2, 4, 8, 16, so that a block of 32 has several beats, not 32"),
         (
             {"lanes": 8, "layout": "ggml"},
-            "a layout needs whole blocks, but lanes deliver .*: leave out layout or lanes",
+            "a layout needs whole blocks, but lanes deliver .*: leave out layout or lanes, or give interface=axis",
         ),
         ({"interface": "skid", "layout": "ggml"}, "the interface skid has no layout: leave out layout or interface"),
     ],
