@@ -43,6 +43,17 @@ def test_amaranth_dma(monkeypatch, capsys):
     assert dma.main() == 1 and "DIFFER" in capsys.readouterr().out
 
 
+def test_litex_soc(monkeypatch, tmp_path, capsys):
+    """The memory that the simulated SoC has written has the bytes of the model, and other rules give other ones."""
+    example, kept = loaded(ROOT / "examples" / "litex_soc.py"), []
+    written = example.written
+    monkeypatch.setattr(example, "written", lambda *given: kept.append(written(*given)) or kept[-1])
+    assert example.main(tmp_path) == 0 and "64 blocks in 5221 cycles" in capsys.readouterr().out
+    monkeypatch.setattr(example, "written", lambda *given: kept[-1])
+    monkeypatch.setattr(example, "quantize", lambda x, rules: quantize(x, "e4m3", "ocp"))
+    assert example.main(tmp_path) == 1 and "DIFFER" in capsys.readouterr().out
+
+
 def test_sharded_nvfp4():
     """Two processes make the bytes of the whole tensor."""
     done = subprocess.run([sys.executable, ROOT / "examples" / "sharded_nvfp4.py"], capture_output=True, text=True)
