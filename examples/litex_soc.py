@@ -3,10 +3,10 @@
     python -m pip install litex==2024.12
     python examples/litex_soc.py
 
-`MxEncoder` is the module to take: a LiteX stream of numbers in, one of packed blocks out. `Quantizer` is a SoC with it
-between the DMAs of LiteX, whose registers (base, length, enable, done) are on the bus of the SoC. Without a processor
-they start with the addresses of the memories. Verilator simulates the SoC, and what it wrote is compared with the
-golden model.
+`MxEncoder` is the module to take: a LiteX stream of numbers in, one of packed blocks out, both in words of the bus.
+`Quantizer` is a SoC with it between the DMAs of LiteX, whose registers (base, length, enable, done) are on the bus of
+the SoC. Without a processor they start with the addresses of the memories. Verilator simulates the SoC, and what it
+wrote is compared with the golden model.
 """
 
 import logging
@@ -26,9 +26,13 @@ from litex.soc.interconnect import stream, wishbone
 
 from mxcast import quantize
 from mxcast.hdl import converter_config, emit
+from mxcast.hdl.bus.pins import BusWidths
+from mxcast.hdl.emission.around import Around
 from mxcast.sim.run.tools import simulator_environment
 
 CONFIG = converter_config("e4m3", "nvidia", lanes=4, interface="axis", scale_place="before", target="xcu")
+BUS = 32
+"""Bits of a word of the bus."""
 NUMBERS, RESULTS = 0x1000_0000, 0x2000_0000
 """Addresses of the memories."""
 
@@ -56,21 +60,19 @@ class MxEncoder(LiteXModule):
 
     Attributes
     ----------
-    sink : stream of ``CONFIG.lanes`` FP32 numbers, the first in the low bits
-    source : stream of words with as many bytes: the scale of each block in front of its codes
+    sink : stream of FP32 numbers
+    source : stream of words with the bytes of blocks: the scale of each block in front of its codes
     """
 
-    def __init__(self, platform, file: Path) -> None:
-        width = CONFIG.lanes * CONFIG.numerics.source.bits
-        self.sink = stream.Endpoint([("data", width)])
-        self.source = stream.Endpoint([("data", CONFIG.lanes * CONFIG.numerics.block.element.bits)])
-        platform.add_source(str(file))
+    def __init__(self, name: str) -> None:
+        self.sink = stream.Endpoint([("data", BUS)])
+        self.source = stream.Endpoint([("data", BUS)])
         self.specials += Instance(
-            file.stem,
+            name,
             i_aclk=ClockSignal(),
             i_aresetn=~ResetSignal(),
             i_s_axis_tdata=self.sink.data,
-            i_s_axis_tkeep=(1 << width // 8) - 1,
+            i_s_axis_tkeep=(1 << BUS // 8) - 1,
             i_s_axis_tlast=self.sink.last,
             i_s_axis_tvalid=self.sink.valid,
             o_s_axis_tready=self.sink.ready,
@@ -84,7 +86,7 @@ class MxEncoder(LiteXModule):
 class Quantizer(SoCMini):
     """A SoC that reads ``words`` from one memory and writes ``size`` bytes of blocks to another."""
 
-    def __init__(self, platform, file: Path, words: list[int], size: int) -> None:
+    def __init__(self, platform, encoder: str, words: list[int], size: int) -> None:
         super().__init__(platform, clk_freq=int(100e6), with_uart=False, with_timer=False)
         self.crg = LiteXModule()
         self.crg.cd_sys = ClockDomain("sys")
@@ -96,23 +98,18 @@ class Quantizer(SoCMini):
         self.add_ram("results", RESULTS, 1 << (size - 1).bit_length())
 
         # "big" takes a word as it is; "little" exchanges its bytes
-        self.reader = WishboneDMAReader(wishbone.Interface(data_width=32, adr_width=30), endianness="big")
+        self.reader = WishboneDMAReader(wishbone.Interface(data_width=BUS, adr_width=30), endianness="big")
         self.reader.add_ctrl()
         self.reader.add_csr(NUMBERS, 4 * len(words), default_enable=1)
-        self.writer = WishboneDMAWriter(wishbone.Interface(data_width=32, adr_width=30), endianness="big")
+        self.writer = WishboneDMAWriter(wishbone.Interface(data_width=BUS, adr_width=30), endianness="big")
         self.writer.add_ctrl()
         self.writer.add_csr(RESULTS, size, default_enable=1)
         for name in ("reader", "writer"):
             self.bus.add_master(name, getattr(self, name).bus)
 
-        self.encoder = MxEncoder(platform, file)
-        self.words = stream.Converter(32, len(self.encoder.sink.data))
+        self.encoder = MxEncoder(encoder)
         self.comb += [
-            self.reader.source.connect(self.words.sink),
-            self.encoder.sink.data.eq(self.words.source.data),
-            self.encoder.sink.last.eq(self.words.source.last),
-            self.encoder.sink.valid.eq(self.words.source.valid),
-            self.words.source.ready.eq(self.encoder.sink.ready),
+            self.reader.source.connect(self.encoder.sink),
             self.encoder.source.connect(self.writer.sink),
             platform.request("done").eq(self.writer.done),
         ]
@@ -120,14 +117,15 @@ class Quantizer(SoCMini):
 
 def written(x: np.ndarray, size: int, out: Path) -> tuple[bytes, int]:
     """So many bytes that the simulated SoC writes for the numbers, and the cycles that it takes."""
-    file = emit(CONFIG, out, "mx_encoder")["verilog"].resolve()
+    files = emit(CONFIG, out, "mx_encoder", around=Around(bus=BusWidths(entering=BUS, leaving=BUS)))
+    sources = [str(files[kind].resolve()) for kind in ("verilog", "bus")]
     platform = SimPlatform("SIM", [(name, 0, Pins(1)) for name in ("sys_clk", "sys_rst", "done")])
-    soc = Quantizer(platform, file, x.view(np.uint32).ravel().tolist(), size)
+    soc = Quantizer(platform, files["bus"].stem, x.view(np.uint32).ravel().tolist(), size)
     soc.finalize()
     with chdir(out):  # Migen writes the contents of memories here
         convert(soc, platform.constraint_manager.get_io_signals(), name="soc").write("soc.v")
     (out / "bench.v").write_text(BENCH)
-    build = ["verilator", "--binary", "-Wno-fatal", "-CFLAGS", "-fcoroutines", "bench.v", "soc.v", str(file)]
+    build = ["verilator", "--binary", "-Wno-fatal", "-CFLAGS", "-fcoroutines", "bench.v", "soc.v", *sources]
     for command in (build, ["obj_dir/Vbench"]):
         done = subprocess.run(command, cwd=out, env=simulator_environment(), capture_output=True, text=True)
         if done.returncode:

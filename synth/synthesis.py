@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias, Unpack, cast
 
 from ..hdl import AnyBuildFields, AnyFields, AnyFormat, HardwareConfig, configuration, verilog
-from ..hdl.emission.emit import CONTROLLED, controlled
+from ..hdl.emission.around import NOTHING, Around
 from ..hdl.emission.modules import body
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
@@ -105,8 +105,8 @@ class Synthesis:
     across their borders. Empty unless asked for.
     """
     yosys: str
-    registers: bool = False
-    """Is the module with registers around the converter included?"""
+    around: Around = NOTHING
+    """The modules around the converter that are included."""
     nand2: float | None = None
     """Area in NAND gates of two inputs of the Liberty file, or None."""
     timing: Timing | None = None
@@ -117,7 +117,7 @@ class Synthesis:
             **self.config.to_dict(),
             "config_id": self.config.config_id,
             "target": self.target,
-            **({"registers": True} if self.registers else {}),
+            **self.around.to_dict(),
             **({} if self.liberty is None else {"liberty": self.liberty, "nand2": self.nand2}),
             "yosys": self.yosys,
             "whole": self.whole.to_dict(),
@@ -134,7 +134,7 @@ def synth(
     op: str = "encode",
     liberty: Path | str | None = None,
     stages: bool = True,
-    registers: bool = False,
+    around: Around = NOTHING,
     blocks_of: BlocksOf | None = None,
     force: bool = False,
     **fields: Unpack[AnyBuildFields],
@@ -151,7 +151,7 @@ def synth(
     op : the operation of the converter
     liberty : a Liberty file with the cells of the target ``asic``
     stages : also synthesise each stage alone
-    registers : with the registers that `hdl.emit` adds to an encoder with AXI4-Stream
+    around : the modules around the converter that are included
     blocks_of : with a Liberty file, ask OpenSTA for the longest path, and for the energy of these blocks of a converter
         without registers
     force : ignore cached results
@@ -171,17 +171,16 @@ def synth(
     target = known_name("target", target, TARGETS)
     if liberty is not None and target != "asic":
         raise ValueError(f"a Liberty file is for the target asic, not {target}")
-    if blocks_of is not None and (liberty is None or registers):
-        raise ValueError("OpenSTA needs a Liberty file, and a converter without the registers around it")
+    if blocks_of is not None and (liberty is None or around != NOTHING):
+        raise ValueError("OpenSTA needs a Liberty file, and a converter without modules around it")
     chosen = TARGETS[target] if liberty is None else asic_cells(Path(liberty))
     if not isinstance(config, HardwareConfig):
         asked: AnyFields = {**fields, "target": chosen.optimized_as}
         config = configuration(op, config, profile, **asked)
     elif fields or profile is not None:
         raise TypeError(f"a {type(config).__name__} is complete: leave out profile and fields")
-    text, top = modules_of(config), TOP
-    if registers:
-        text, top = f"{text}\n{body(controlled(config, TOP))}", TOP + CONTROLLED
+    text, top = modules_of(config), around.top(TOP)
+    text = "\n".join([text, *(body(one) for _, one in around.modules(config, TOP).values())])
     modules = {
         name: f"{TOP}_{module}"
         for name, module in STAGES_OF[config.numerics.name].items()
@@ -196,7 +195,7 @@ def synth(
             liberty=None if liberty is None else Path(liberty).name,
             whole=whole,
             nand2=None if gate is None or whole.logic_cells is None else round(whole.logic_cells / gate, 1),
-            registers=registers,
+            around=around,
             timing=None if blocks_of is None else timing_of(text, chosen, _blocks(config, blocks_of)),
             yosys=yosys_version(),
             stages={name: cost_of(text, module, chosen) for name, module in modules.items()},
@@ -209,7 +208,7 @@ def synth_all(
     *,
     liberty: Path | str | None = None,
     stages: bool = True,
-    registers: bool = False,
+    around: Around = NOTHING,
     blocks_of: BlocksOf | None = None,
     jobs: int = 2,
     force: bool = False,
@@ -217,9 +216,7 @@ def synth_all(
 ) -> list[Synthesis]:
     """`synth` for several configurations, in their order, ``jobs`` at a time; ``progress`` gets done and total."""
     done = []
-    one = partial(
-        synth, target=target, liberty=liberty, stages=stages, registers=registers, blocks_of=blocks_of, force=force
-    )
+    one = partial(synth, target=target, liberty=liberty, stages=stages, around=around, blocks_of=blocks_of, force=force)
     with workers(jobs) as pool:
         for result in pool.map(one, configs):
             done.append(result)

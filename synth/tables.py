@@ -36,7 +36,7 @@ def table(results: list[Synthesis]) -> list[dict[str, object]]:
         cells, area = (target.cells, target.area) if result.liberty is None else ("cells", "area")
         rows.append(
             {
-                "format": _formats(config) + " with registers" * result.registers,
+                "format": f"{_formats(config)}{result.around}",
                 "profile": config.profile or "-",
                 "target": result.target,
                 cells: whole.luts,

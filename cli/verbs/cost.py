@@ -11,6 +11,7 @@ import typer
 
 from ...hdl import ConverterConfig
 from ...spec.catalogue import known_name
+from ..options.around import Bus, Registers, around
 from ..options.common import Force
 from ..options.hardware import DesignOptions
 from ..options.request import check_emitted, request
@@ -51,17 +52,16 @@ def synth(
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, show_default="3", help="Number of seeds for place and route.")
     ] = None,
-    registers: Annotated[
-        bool, typer.Option("--registers", help="With the registers that emit --registers adds.")
-    ] = False,
+    registers: Registers = False,
+    bus: Bus = None,
     force: Force = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of processes.")] = 2,
 ) -> None:
     """Synthesize with Yosys, and count LUTs, carries, flip-flops and logic levels. With --pnr, also find Fmax."""
     if seeds is not None and not pnr:
         raise ValueError("--seeds is for place and route: give --pnr too")
-    if registers and pnr:
-        raise ValueError("--pnr places a converter without registers: leave out --registers")
+    if pnr and (registers or bus):
+        raise ValueError("--pnr places a converter without modules around it: leave out --registers and --bus")
     from ...sim.stimuli.weights import weights_of
     from ...synth import TARGETS, place_and_route_all, synth_all
     from ...synth.tables import ABC_NOTE, AREA_NOTE, NOTE, PNR_NOTE, pnr_table, table, timing_note
@@ -90,7 +90,7 @@ def synth(
                 list(asked.configs),
                 target,
                 liberty=liberty,
-                registers=registers,
+                around=around(registers, bus),
                 blocks_of=weights_of if sta else None,
                 jobs=jobs,
                 force=force,

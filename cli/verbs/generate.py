@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..options.around import Bus, Registers, around
 from ..options.hardware import HardwareOptions
 from ..options.request import request
 from ..output.output import Output
@@ -37,10 +38,8 @@ def emit(
     ipxact: Annotated[
         bool, typer.Option("--ipxact", help="Also write component.xml, the description of IEEE 1685-2014.")
     ] = False,
-    registers: Annotated[
-        bool,
-        typer.Option("--registers", help="Put an encoder with AXI4-Stream behind registers: modes, seed, counters."),
-    ] = False,
+    registers: Registers = False,
+    bus: Bus = None,
     block_design: Annotated[
         bool,
         typer.Option(
@@ -85,6 +84,7 @@ def emit(
     from ...sim.check.round_trip import decoder_of, write_round_trip
     from ...sim.check.self_checking import bench
 
+    wanted_around = around(registers, bus, block_design)
     wanted = [(chosen, asked.name or default_name(chosen)) for chosen in asked.configs]
     pairs = []
     if pair:
@@ -109,8 +109,7 @@ def emit(
                 period_ns=period,
                 bench=bench(chosen, top),
                 ipxact=ipxact,
-                registers=registers,
-                block_design=block_design,
+                around=wanted_around,
                 added=more,
                 force=force,
             )

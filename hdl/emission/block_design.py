@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...spec import Port, Role
-from ..config.hardware import HardwareConfig
-from ..registers.table import ADDRESS_BITS, WIDTH, controlled_pins, encoder_with_axis
+from ..registers.table import ADDRESS_BITS, WIDTH
 
 CLOCK = "xilinx.com:signal:clock:1.0"
 RESET = "xilinx.com:signal:reset:1.0"
@@ -19,14 +18,8 @@ MEMORY = "xilinx.com:interface:aximm:1.0"
 LITE = f"PROTOCOL AXI4LITE, DATA_WIDTH {WIDTH}, ADDR_WIDTH {ADDRESS_BITS}"
 
 
-def block_design(config: HardwareConfig, name: str, inner: str, has_registers: bool) -> str:
-    """The text of the module ``name`` around ``inner``, the converter or the module with registers around it.
-
-    Raises ValueError without AXI4-Stream.
-    """
-    if not config.has_axis:
-        raise ValueError("a block design connects AXI4-Stream: give lanes and interface=axis too")
-    pins = controlled_pins(encoder_with_axis(config)) if has_registers else config.pins
+def block_design(pins: Sequence[Port], name: str, inner: str) -> str:
+    """The text of the module ``name`` around the module ``inner``, which has these pins."""
     buses = list(dict.fromkeys(_bus(pin) for pin in pins if pin.role not in (Role.CLOCK, Role.RESET)))
     ports = ",\n".join(
         "".join(f'  (* {key} = "{value}" *)\n' for key, value in _attributes(pin, pins, buses).items())

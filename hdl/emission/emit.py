@@ -32,23 +32,13 @@ from ..nvfp4.decoder import Nvfp4Decoder
 from ..nvfp4.encoder import Nvfp4Converter
 from ..primitives.pipeline import Pipeline
 from ..primitives.random_source import RandomSource
-from ..registers.rdl import rdl
-from ..registers.table import encoder_with_axis
-from ..registers.top import ControlledConverter
 from ..tile.encoder import TileEncoder
-from .block_design import block_design
 from .modules import convert
 from .package import About
 from .swizzle import SwizzleOffset, SwizzlePlace
 
 GENERATOR = "0.1.0"
 """Version of the emitted text. It rises when the text of a configuration changes, so most releases keep it."""
-
-CONTROLLED = "_axil"
-"""End of the name of the module around a converter that adds registers."""
-
-BLOCK_DESIGN = "_bd"
-"""End of the name of the module for block designs of Vivado."""
 
 Component: TypeAlias = type[Pipeline[Any]]
 """The hardware of any operation."""
@@ -273,13 +263,18 @@ def random_source(config: HardwareConfig, name: str) -> str:
     (width,) = (port.width for port in config.ports if port.role is Role.RANDOM)
     about = f"{width} random bits for {name}, new ones in every clock cycle with enable"
     note = "xorshift32 generators side by side, seed 0; synchronous reset."
-    return _helper(f"{name}_random_source", about, note, RandomSource(width))
+    return helper(f"{name}_random_source", about, note, RandomSource(width))
 
 
-def _helper(name: str, about: str, note: str, component: wiring.Component) -> str:
+def header(name: str, about: str, note: str = "") -> str:
+    """The comments at the beginning of the file of a module next to the converter."""
+    made = f"Made by mxcast {GENERATOR}. {note}".rstrip()
+    return _commented([f"{name}: {about}", "SPDX-License-Identifier: Apache-2.0", "", made])
+
+
+def helper(name: str, about: str, note: str, component: wiring.Component) -> str:
     """The Verilog file of a module next to the converter, with header."""
-    lines = [f"{name}: {about}", "SPDX-License-Identifier: Apache-2.0", "", f"Made by mxcast {GENERATOR}. {note}"]
-    return f"{_commented(lines)}{WAIVER}\n{convert(component, name)}"
+    return f"{header(name, about, note)}{WAIVER}\n{convert(component, name)}"
 
 
 SWIZZLE: dict[str, tuple[type[wiring.Component], str]] = {
@@ -294,46 +289,15 @@ def swizzle(kind: str, name: str) -> str:
     component, about = SWIZZLE[kind]
     about = f"in tiles of 128 rows and 4 blocks {about}, from 0; combinational"
     note = "rows and columns are the shape of the scales, 1 to 65536 each."
-    return _helper(f"{name}_{kind}", about, note, component())
+    return helper(f"{name}_{kind}", about, note, component())
 
 
-def controlled(config: HardwareConfig, name: str) -> str:
-    """The Verilog file of the module around a converter that adds registers. Raises ValueError without AXI4-Stream."""
-    component = ControlledConverter(encoder_with_axis(config), name)
-    note = "Registers at multiples of 4 bytes: " + ", ".join(register.name for register in component.registers) + "."
-    return _helper(name + CONTROLLED, f"{name} with registers behind AXI4-Lite", note, component)
-
-
-def registers_file(config: HardwareConfig, name: str) -> str:
-    """The SystemRDL file of the registers that `controlled` adds. Raises ValueError without AXI4-Stream."""
-    return rdl(encoder_with_axis(config), name + CONTROLLED, f"Made by mxcast {GENERATOR}.")
-
-
-def for_block_design(config: HardwareConfig, name: str, registers: bool) -> str:
-    """The Verilog file of a module for block designs of Vivado. Raises ValueError without AXI4-Stream."""
-    inner = name + CONTROLLED * registers
-    lines = [
-        f"{name}{BLOCK_DESIGN}: {inner} with attributes that name its interfaces to Vivado",
-        "SPDX-License-Identifier: Apache-2.0",
-        "",
-        f"Made by mxcast {GENERATOR}.",
-    ]
-    return f"{_commented(lines)}\n{block_design(config, name + BLOCK_DESIGN, inner, registers)}"
-
-
-def modules(
-    config: HardwareConfig, name: str, registers: bool = False, for_vivado: bool = False
-) -> dict[str, tuple[str, str]]:
+def modules(config: HardwareConfig, name: str) -> dict[str, tuple[str, str]]:
     """Name and text of each Verilog file of a configuration, by kind. ``verilog`` is the converter.
     ``random_source`` is a module for the random bits of stochastic rounding. ``scale_offset`` and ``scale_place`` are
-    modules that find scales in the tiles of a layout. With ``registers``, ``controlled`` is the module of `controlled`,
-    and with ``for_vivado``, ``block_design`` is the module of `for_block_design`.
+    modules that find scales in the tiles of a layout.
     """
     found = {"verilog": (f"{name}.v", verilog(config, name))}
-    if registers:
-        found["controlled"] = (f"{name}{CONTROLLED}.v", controlled(config, name))
-    if for_vivado:
-        found["block_design"] = (f"{name}{BLOCK_DESIGN}.v", for_block_design(config, name, registers))
     if any(port.role is Role.RANDOM for port in config.ports):
         found["random_source"] = (f"{name}_random_source.v", random_source(config, name))
     if config.layout is not None and config.layout.order is ScaleOrder.TILES_128X4:

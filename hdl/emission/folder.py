@@ -10,8 +10,9 @@ from pathlib import Path
 
 from ...host.files import claimed, regular, write_whole
 from ..config.hardware import HardwareConfig
+from .around import CONTROLLED, NOTHING, Around, registers_file
 from .designs import REPLACE_IT, design_in, drop_evidence, refuse_another
-from .emit import CONTROLLED, default_name, describe, modules, registers_file, verilog
+from .emit import default_name, describe, modules, verilog
 from .ipxact import component
 from .package import core, file_list, templates
 from .vendors import project
@@ -27,8 +28,7 @@ def emit(
     period_ns: float | None = None,
     bench: str | None = None,
     ipxact: bool = False,
-    registers: bool = False,
-    block_design: bool = False,
+    around: Around = NOTHING,
     added: Mapping[str, tuple[str, str]] = {},
     force: bool = False,
 ) -> dict[str, Path]:
@@ -38,11 +38,10 @@ def emit(
     ``template_sv`` (an instantiation), ``json`` and ``manifest``. With the text of a ``bench``, the module
     ``<name>_tb``, there is also ``bench``. With a ``vendor`` of `VENDORS`, ``<vendor>_script`` and
     ``<vendor>_constraints`` are a project for its tool, a ``part`` and a clock period. With ``ipxact`` there is also
-    ``ipxact``, the description ``component.xml`` of IEEE 1685-2014. With ``registers`` an encoder with AXI4-Stream gets
-    ``controlled``, the module ``<name>_axil`` with registers around it, and their SystemRDL file ``rdl``; then core and
-    description are about this module. With ``block_design`` there is also ``block_design``, the module ``<name>_bd``
-    with attributes for block designs of Vivado. ``added`` are further files: a path in
-    ``<out>/<name>/`` and a text for each kind.
+    ``ipxact``, the description ``component.xml`` of IEEE 1685-2014. The modules ``around`` the converter are the kinds
+    ``controlled``, ``bus`` and ``block_design``; registers have a SystemRDL file too, ``rdl``. Core and description are
+    about the outermost module without attributes. ``added`` are further files: a path in ``<out>/<name>/`` and a text
+    for each kind.
 
     Raises ValueError if the folder holds a design of another configuration, or if a file has been edited. ``force``
     replaces both, and removes the evidence of a replaced design.
@@ -52,8 +51,8 @@ def emit(
     about = describe(config, name)
     name = about["name"]
     folder = Path(out) / name
-    written = modules(config, name, registers, block_design)
-    top = name + CONTROLLED * registers
+    written = modules(config, name) | around.modules(config, name)
+    top = around.top(name)
     files, test = [file for file, _ in written.values()], f"{name}_tb.v"
     in_verilog, in_systemverilog = templates(about).values()
     with claimed(folder):  # the projects of several vendors share the manifest
@@ -73,8 +72,8 @@ def emit(
             "template_sv": (f"{name}_inst.sv", in_systemverilog),
             "json": (f"{name}.json", json.dumps(about, indent=2) + "\n"),
         }
-        if registers:
-            contents["rdl"] = (f"{top}.rdl", registers_file(config, name))
+        if around.registers:
+            contents["rdl"] = (f"{name}{CONTROLLED}.rdl", registers_file(config, name))
         if bench is not None:
             contents["bench"] = (test, bench)
         contents = {kind: (f"rtl/{file}", text) for kind, (file, text) in contents.items()}
@@ -84,7 +83,7 @@ def emit(
             tested = f"rtl/{test}" if has_bench else None
             contents["ipxact"] = (
                 "component.xml",
-                component(about, config, [f"rtl/{file}" for file in files], tested, top),
+                component(about, config, [f"rtl/{file}" for file in files], tested, around),
             )
         contents |= added
         if not force and (
@@ -106,12 +105,25 @@ def emit(
     return paths
 
 
-def emitted(config: HardwareConfig, out: Path | str = "build", name: str | None = None) -> Path:
-    """The Verilog file of a configuration below ``out``, for a command that checks it. An emitted file is not changed
-    (`intact`). If the folder holds no design, a file is emitted.
+def emitted(
+    config: HardwareConfig, out: Path | str = "build", name: str | None = None, around: Around = NOTHING
+) -> Path:
+    """The Verilog file of a configuration below ``out``, for a command that checks it, with the modules ``around`` it
+    in the same folder. An emitted file is not changed (`intact`). If the folder holds no design, files are emitted.
+
+    Raises ValueError as `intact` does, and if the modules around an emitted file are missing or edited.
     """
     name = default_name(config) if name is None else describe(config, name)["name"]
-    return intact(config, out, name) or emit(config, out, name)["verilog"]
+    around.pins(config)  # refused before any output
+    path = intact(config, out, name)
+    if path is None:
+        return emit(config, out, name, around=around)["verilog"]
+    for file, text in around.modules(config, name).values():
+        found = _digest(path.with_name(file))
+        if found != _sha256sum(text):
+            state = "is missing" if found is None else "is not as it is emitted"
+            raise ValueError(f"{path.with_name(file)} {state}: emit the design with it, or give another name or folder")
+    return path
 
 
 def intact(config: HardwareConfig, out: Path | str, name: str) -> Path | None:

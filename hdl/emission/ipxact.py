@@ -7,16 +7,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, register_namespac
 
 from ...spec import Port, Role
 from ..config.hardware import HardwareConfig
-from ..registers.table import (
-    ADDRESS_BITS,
-    WIDTH,
-    Access,
-    Register,
-    bus_words,
-    controlled_pins,
-    encoder_with_axis,
-    registers_of,
-)
+from ..registers.table import ADDRESS_BITS, WIDTH, Access, Register
+from .around import NOTHING, Around
 from .emit import pin_words
 from .package import LIBRARY, About
 
@@ -51,30 +43,29 @@ register_namespace("xsi", "http://www.w3.org/2001/XMLSchema-instance")
 
 
 def component(
-    about: About, config: HardwareConfig, files: Sequence[str], bench: str | None, name: str | None = None
+    about: About, config: HardwareConfig, files: Sequence[str], bench: str | None, around: Around = NOTHING
 ) -> str:
     """The text of ``component.xml``: ports, streams, parameters and file sets of a design.
 
     ``about`` is the JSON of `emit.describe`. Paths of ``files`` for synthesis, and of an optional ``bench``, are
-    relative to the description. ``name`` is the module: the one of ``about``, or the one with registers around it.
-    Then their memory map is described too.
+    relative to the description. It is about the outermost of the modules ``around`` the converter, and has the memory
+    map of registers.
     """
-    name = about["name"] if name is None else name
-    controlled = None if name == about["name"] else encoder_with_axis(config)
-    pins = config.pins if controlled is None else controlled_pins(controlled)
+    name, pins, registers = around.top(about["name"]), around.pins(config), around.register_map(config)
     root = Element(_tag("component"), {"{http://www.w3.org/2001/XMLSchema-instance}schemaLocation": SCHEMA})
     vendor, _, library = LIBRARY.partition(":")
     version = f"{about['generator']['mxcast']}.{int(about['config_id'], 16)}"
     _texts(root, {"vendor": vendor, "library": library, "name": name, "version": version})
     interfaces = _streams(config, pins)
-    if controlled is not None:
+    if registers:
         interfaces.append(_named_bus(pins, "s_axil", LITE))
         _add(interfaces[-1][-1], "memoryMapRef", memoryMapRef=MEMORY_MAP)
     if interfaces:
         _add(root, "busInterfaces").extend(interfaces)
-    if controlled is not None:
-        root.append(_memory_maps(registers_of(controlled)))
-    root.append(_model({"rtl": name} | ({} if bench is None else {"tb": f"{about['name']}_tb"}), config, pins))
+    if registers:
+        root.append(_memory_maps(registers))
+    modules = {"rtl": name} | ({} if bench is None else {"tb": f"{about['name']}_tb"})
+    root.append(_model(modules, pins, pin_words(config) | around.pin_words()))
     sets = _add(root, "fileSets")
     sets.append(_file_set("rtl", files))
     if bench is not None:
@@ -92,8 +83,8 @@ def component(
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _model(modules: Mapping[str, str], config: HardwareConfig, pins: Sequence[Port]) -> Element:
-    """The views with their modules, and the ports."""
+def _model(modules: Mapping[str, str], pins: Sequence[Port], words: Mapping[str, str]) -> Element:
+    """The views with their modules, and the ports with their descriptions."""
     model = Element(_tag("model"))
     views, instantiations = _add(model, "views"), _add(model, "instantiations")
     for one, module in modules.items():
@@ -102,7 +93,7 @@ def _model(modules: Mapping[str, str], config: HardwareConfig, pins: Sequence[Po
         _texts(instantiation, {"name": one, "language": "verilog", "moduleName": module})
         for needed in dict.fromkeys(("rtl", one)):
             _texts(_add(instantiation, "fileSetRef"), {"localName": needed})
-    ports, words = _add(model, "ports"), pin_words(config) | bus_words()
+    ports = _add(model, "ports")
     for pin in pins:
         port = _add(ports, "port")
         _texts(port, {"name": pin.name, "description": words[pin.name]})

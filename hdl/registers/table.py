@@ -157,11 +157,6 @@ def registers_of(config: EncoderConfig) -> tuple[Register, ...]:
     )
 
 
-def bus_words() -> dict[str, str]:
-    """A description of each pin of AXI4-Lite by its name."""
-    return {PREFIX + name: f"{name.upper()} of AXI4-Lite; addresses in bytes" for name in AXIL_PINS}
-
-
 def controlled_pins(config: EncoderConfig) -> tuple[Port, ...]:
     """The pins of the module with the registers: of the encoder without ``s_axis_tuser``, and AXI4-Lite."""
     streams = tuple(pin for pin in config.pins if pin.name != USER)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...hdl import HardwareConfig, default_name, emitted
+from ...hdl.emission.around import NOTHING, Around
 from ...host.errors import DesignError
 from ...host.files import claimed, write_whole
 from ...spec.catalogue import known_name
@@ -43,6 +44,7 @@ from .branches import branch_blocks
 from .counterexample import Counterexample, Simulation, disagreement
 from .record import keep
 from .solver import solver_version
+from .surround import surrounding
 from .trace import Trace, trace_of
 
 
@@ -71,6 +73,8 @@ class Proof:
     """A difference in simulation, although the file is proved for both readers."""
     second_leg: str = ""
     """The simulation of texts that only one reader reads, in words."""
+    around: Around = NOTHING
+    """The modules around the converter that are proved too."""
 
     @property
     def steps(self) -> list[Step]:
@@ -127,6 +131,7 @@ class Proof:
             "remark": self.remark,
             **handshake,
             "netlist": self.netlist,
+            **self.around.to_dict(),
             "solver": self.solver,
             "solver_version": self.version,
             "yosys": yosys_version(),
@@ -151,6 +156,7 @@ def prove(
     whole: bool = False,
     latency: int = 0,
     netlist: str | None = None,
+    around: Around = NOTHING,
     solver: str = "bitwuzla",
     timeout: float = 900,
     force: bool = False,
@@ -163,8 +169,9 @@ def prove(
     `questions.provable`); with ``whole``, or if the parts are wired otherwise, it is one question. With ``netlist``, a
     target of `design.NETLISTS`, the synthesized netlist with its cells is proved. A file with registers must be a
     pipeline of ``latency`` clock cycles (see `pipeline.combinational`), by default the latency of the configuration;
-    its valid and ready are checked too (see `handshake`). ``timeout`` limits each question, in seconds. The questions
-    and the outcome stay in ``proof/`` next to the Verilog, for a file ``rtl`` in ``FILE-CONFIGURATION/proof/`` there.
+    its valid and ready are checked too (see `handshake`). The module with words of a bus ``around`` it is proved too
+    (see `surround`). ``timeout`` limits each question, in seconds. The questions and the outcome stay in ``proof/``
+    next to the Verilog, for a file ``rtl`` in ``FILE-CONFIGURATION/proof/`` there.
     ``progress`` receives each next step in words.
 
     A file ``rtl`` is preprocessed first; if its text depends on macros that identify tools, every text is proved. The
@@ -181,11 +188,13 @@ def prove(
         raise ValueError(
             f"{config.formats} is proved in parts only, as it is emitted: not as a whole, netlist or pipeline"
         )
+    if around != NOTHING and rtl is not None:
+        raise ValueError("modules around a converter are proved as they are emitted: leave out rtl, or bus")
     netlist = None if netlist is None else known_name("netlist", netlist, NETLISTS)
     say = progress or (lambda text: None)
     if rtl is None:
         name = default_name(config) if name is None else name
-        verilog = emitted(config, out, name)
+        verilog = emitted(config, out, name, around)
         written = verilog.read_text()
         texts = [Reading(text=plain(written))]
     else:
@@ -211,6 +220,7 @@ def prove(
             version=version,
             counterexample=None,
             folder=folder,
+            around=around,
         )
         is_whole = whole or (latency > 0 and is_asked_whole)
         asker = _Asker(proof, name, latency, is_whole, rtl is not None, timeout, force, say)
@@ -218,6 +228,21 @@ def prove(
             asker.ask(text)
             if asker.counterexample or proof.trace:
                 break
+        if around.bus and proof.passed:
+            files = [verilog, *(verilog.with_name(file) for file, _ in around.modules(config, name).values())]
+            proof.arguments.extend(
+                surrounding(
+                    "".join(file.read_text() for file in files),
+                    config,
+                    around,
+                    name,
+                    folder / "around",
+                    solver=solver,
+                    timeout=timeout,
+                    force=force,
+                    say=say,
+                )
+            )
         is_asked = proof.arguments and all(argument.steps for argument in proof.arguments)
         proof = Proof(
             **vars(proof)

@@ -34,7 +34,7 @@ def trace_of(
     """A trace that shows why a question of the order of beats has another answer, or None if the solver finds none."""
     for system in around_order(config, design):
         if asked.name.startswith(system.name):
-            return traced_around(system, config.beats, folder, solver=solver, timeout=timeout)
+            return traced_around(system, 3 * config.beats + 4, folder, solver=solver, timeout=timeout)
     return traced(order_of(config, design), folder, solver=solver, timeout=timeout)
 
 
@@ -49,10 +49,12 @@ def traced(order: Order, folder: Path, *, solver: str, timeout: float) -> Trace 
     return Trace(words=tuple(words), file=file)
 
 
-def traced_around(system: Induction, beats: int, folder: Path, *, solver: str, timeout: float) -> Trace | None:
-    """`traced` for what is around the core: packets that enter, beats that leave, or the place of a skid."""
+def traced_around(system: Induction, most: int, folder: Path, *, solver: str, timeout: float) -> Trace | None:
+    """`traced` for what is around the core: packets that enter, beats that leave, or the place of a skid. Something
+    wrong is looked for in ``most`` edges after a reset.
+    """
     widths = system.shown | {"wrong": len(system.wrong)}
-    edges = _edges(system.fault(3 * beats + 4), widths, solver, timeout)
+    edges = _edges(system.fault(most), widths, solver, timeout)
     if edges is None:
         return None
     words = list[str]()

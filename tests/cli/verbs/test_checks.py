@@ -155,7 +155,7 @@ def test_synth(monkeypatch, capsys):
 
     asked = []
 
-    def counted(configs, target, *, liberty, registers, blocks_of, jobs, force, progress):
+    def counted(configs, target, *, liberty, around, blocks_of, jobs, force, progress):
         assert liberty is blocks_of is None
         asked.extend((config.numerics.block.name, target, force) for config in configs)
         return [SimpleNamespace(to_dict=lambda name=config.numerics.block.name: {"block": name}) for config in configs]

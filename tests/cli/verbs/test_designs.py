@@ -149,7 +149,10 @@ AXIS = ("e4m3", "--set", "lanes=8", "--set", "interface=axis")
             "registers count codes and scales as they leave: leave out layout and scale_place",
         ),
         (("synth", "e4m3", "--registers"), "registers are for encoders with AXI4-Stream"),
-        (("synth", *AXIS, "--registers", "--pnr"), "--pnr places a converter without registers: leave out --registers"),
+        (
+            ("synth", *AXIS, "--registers", "--pnr"),
+            "--pnr places a converter without modules around it: leave out --registers and --bus",
+        ),
         (("emit", "e4m3", "--block-design"), "a block design connects AXI4-Stream: give lanes and interface=axis too"),
     ],
     ids=lambda one: " ".join(one) if isinstance(one, tuple) else "",

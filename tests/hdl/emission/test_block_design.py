@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from mxcast.hdl import cast_config, converter_config, decoder_config, emit, verilog
+from mxcast.hdl.emission.around import Around
 from mxcast.proof.verilog.readers import readers, reading
 from mxcast.synth.yosys import execute
 
@@ -18,7 +19,7 @@ CONFIG = converter_config("e2m1,e1m2", lanes=2, interface="axis", block_size=8)
 
 @pytest.fixture(params=[False, True], ids=["plain", "registers"], scope="module")
 def written(request, tmp_path_factory):
-    return emit(CONFIG, tmp_path_factory.mktemp("ip"), "top", registers=request.param, block_design=True)
+    return emit(CONFIG, tmp_path_factory.mktemp("ip"), "top", around=Around(registers=request.param, block_design=True))
 
 
 def sources(written) -> list:
@@ -82,7 +83,7 @@ def test_the_converter_stays_the_same(written):
 
 def test_other_pins_are_refused(tmp_path):
     with pytest.raises(ValueError, match="a block design connects AXI4-Stream: give lanes and interface=axis too"):
-        emit(converter_config("e4m3"), tmp_path, "top", block_design=True)
+        emit(converter_config("e4m3"), tmp_path, "top", around=Around(block_design=True))
     assert not list(tmp_path.iterdir())
 
 
@@ -95,7 +96,7 @@ def test_other_pins_are_refused(tmp_path):
     ids=["decoder", "cast"],
 )
 def test_decoders_and_casts_have_one_too(config, buses, tmp_path):
-    written = emit(config, tmp_path, "top", block_design=True)
+    written = emit(config, tmp_path, "top", around=Around(block_design=True))
     assert lint("--lint-only", "-Wall", "--top-module", "top_bd", written["block_design"], written["verilog"]) == ""
     told = re.findall(r'"xilinx.com:interface:axis:1.0 (\w+) (\w+)"', written["block_design"].read_text())
     assert {bus for bus, _ in told} == buses

@@ -9,7 +9,7 @@ import pytest
 from lxml import etree
 
 from mxcast.hdl import converter_config, emit
-from mxcast.hdl.emission.emit import registers_file
+from mxcast.hdl.emission.around import Around, registers_file
 from mxcast.hdl.registers.counters import codes_of
 from mxcast.sim.run.tools import compiler
 from mxcast.spec.formats.names import element_format
@@ -41,7 +41,7 @@ def test_addresses_are_those_of_the_bench():
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    return emit(CONFIG, tmp_path_factory.mktemp("ip"), "top", registers=True, ipxact=True)
+    return emit(CONFIG, tmp_path_factory.mktemp("ip"), "top", around=Around(registers=True), ipxact=True)
 
 
 def peakrdl(written, command: str, suffix: str, *options: str):
@@ -114,7 +114,7 @@ def test_what_is_refused(tmp_path):
         with pytest.raises(
             ValueError, match="registers are for encoders with AXI4-Stream: give lanes and interface=axis"
         ):
-            emit(config, tmp_path, "top", registers=True)
+            emit(config, tmp_path, "top", around=Around(registers=True))
     assert not list(tmp_path.iterdir())
 
 

@@ -11,7 +11,7 @@ import re
 import pytest
 
 from mxcast.hdl import HardwareConfig, converter_config, nvfp4_config
-from mxcast.hdl.emission.emit import controlled
+from mxcast.hdl.emission.around import controlled
 from mxcast.host.errors import ToolError
 from mxcast.spec.operations.random_source import initial_states
 from mxcast.synth.yosys import execute

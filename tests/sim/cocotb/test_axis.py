@@ -1,6 +1,7 @@
 """Hardware with AXI4-Stream under the bus models of cocotbext-axi: packets of any length, stalls, resets."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ from mxcast.hdl import (
     nvfp4_decoder_config,
     verilog,
 )
+from mxcast.hdl.bus.pins import BusWidths
+from mxcast.hdl.emission.around import Around
 from mxcast.sim.cocotb.regression import PROCESS, environment_for
 from mxcast.sim.run.verilator.runtime import cocotb_library, take_library
 
@@ -110,6 +113,35 @@ def test_packets_of_other_widths(config, tmp_path):
 def test_many_packets(element, simulator, tmp_path):
     config = converter_config(element, lanes=8, interface="axis", target="xcu")
     assert drive(config, verilog(config, NAME), tmp_path, simulator, 10_000, 200) == ALL
+
+
+ON_BUS = {
+    "an encoder": (E4M3, "128,32"),
+    "six bits": (converter_config("e2m3", lanes=8, block_size=16, interface="axis"), "32,64"),
+    "packed blocks": (ENCODED["before"], "64,128"),
+    "NVFP4": (NVFP4, "512"),
+    "a decoder": (DECODERS["e2m1"], "32,256"),
+    "a decoder of packed blocks": (PACKED["lanes"], "64"),
+    "a cast": (CASTS["e4m3"], "32,128"),
+}
+"""Hardware with words of a bus."""
+
+
+def on_bus(config: HardwareConfig, bus: str) -> str:
+    modules = Around(bus=BusWidths.parsed(bus)).modules(config, NAME)
+    return verilog(config, NAME) + modules["bus"][1]
+
+
+FAST = "six bits", "NVFP4", "a decoder"
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in FAST)) for name in ON_BUS])
+def test_packets_in_words_of_a_bus(name, tmp_path):
+    config, bus = ON_BUS[name]
+    widths = BusWidths.parsed(bus)
+    more = {"bus": [widths.entering, widths.leaving]}
+    simulator = "icarus" if name == "six bits" and shutil.which("iverilog") else "verilator"
+    assert drive(config, on_bus(config, bus), tmp_path, simulator, 60, top=f"{NAME}_bus", more=more) == ALL
 
 
 MANY = {

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from mxcast.hdl import HardwareConfig, converter_config, nvfp4_config, verilog
-from mxcast.hdl.emission.emit import controlled
+from mxcast.hdl.emission.around import controlled
 
 from ...hdl.planted import planted
 from .test_axis import NAME, drive
