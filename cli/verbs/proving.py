@@ -14,7 +14,7 @@ from ...host.files import parsed_json, regular
 from ...spec import Encode, Nvfp4Encode, Role, TileEncode
 from ...spec.catalogue import entry
 from ..errors import ExitCode
-from ..options.around import Bus, around
+from ..options.around import Bus, Registers, around
 from ..options.common import Force, Seed
 from ..options.hardware import HardwareOptions
 from ..options.request import Request, request
@@ -55,6 +55,7 @@ def prove(
     latency: Annotated[
         int, typer.Option("--latency", min=0, metavar="CYCLES", help="Latency of a pipelined file with the clock clk.")
     ] = 0,
+    registers: Registers = False,
     bus: Bus = None,
     solver: Solver = "bitwuzla",
     timeout: Timeout = 900,
@@ -91,7 +92,7 @@ def prove(
                 whole=monolithic,
                 latency=latency,
                 netlist=netlist,
-                around=around(False, bus),
+                around=around(registers, bus),
                 solver=solver,
                 timeout=timeout,
                 force=force,
@@ -254,9 +255,8 @@ def _verdict(proof: Proof) -> str:
         if proof.config.has_beats:
             part = "packets" if proof.config.has_axis else "rows" if isinstance(numerics, TileEncode) else "beats"
             inputs += f", in {part} with any stalls and resets"
-        around = f"; in {proof.around.top(proof.verilog.stem)}.v its packets have words of a bus" * bool(
-            proof.around.bus
-        )
+        top = proof.around.top(proof.verilog.stem)
+        around = f", and {top}.v passes them on" if top != proof.verilog.stem else ""
         return (
             f"{what} equals {name} for {inputs}{macros}{around}, {readers} "
             f"({proof.solver} {proof.version}, {proof.seconds:.1f} s)"

@@ -169,8 +169,8 @@ def prove(
     `questions.provable`); with ``whole``, or if the parts are wired otherwise, it is one question. With ``netlist``, a
     target of `design.NETLISTS`, the synthesized netlist with its cells is proved. A file with registers must be a
     pipeline of ``latency`` clock cycles (see `pipeline.combinational`), by default the latency of the configuration;
-    its valid and ready are checked too (see `handshake`). The module with words of a bus ``around`` it is proved too
-    (see `surround`). ``timeout`` limits each question, in seconds. The questions and the outcome stay in ``proof/``
+    its valid and ready are checked too (see `handshake`). The modules ``around`` it are proved too (see
+    `surround`). ``timeout`` limits each question, in seconds. The questions and the outcome stay in ``proof/``
     next to the Verilog, for a file ``rtl`` in ``FILE-CONFIGURATION/proof/`` there.
     ``progress`` receives each next step in words.
 
@@ -189,7 +189,7 @@ def prove(
             f"{config.formats} is proved in parts only, as it is emitted: not as a whole, netlist or pipeline"
         )
     if around != NOTHING and rtl is not None:
-        raise ValueError("modules around a converter are proved as they are emitted: leave out rtl, or bus")
+        raise ValueError("modules around a converter are proved as they are emitted: leave out rtl")
     netlist = None if netlist is None else known_name("netlist", netlist, NETLISTS)
     say = progress or (lambda text: None)
     if rtl is None:
@@ -228,7 +228,7 @@ def prove(
             asker.ask(text)
             if asker.counterexample or proof.trace:
                 break
-        if around.bus and proof.passed:
+        if around != NOTHING and proof.passed:
             files = [verilog, *(verilog.with_name(file) for file, _ in around.modules(config, name).values())]
             proof.arguments.extend(
                 surrounding(

@@ -9,12 +9,14 @@ from pathlib import Path
 from ...hdl import HardwareConfig
 from ...hdl.bus.pins import streams_of
 from ...hdl.emission.around import ON_BUS, Around
+from ...hdl.registers.table import encoder_with_axis
 from ..netlist.beats.bus import check_wires
 from ..netlist.design import Design
 from ..netlist.structure import StructureError
 from ..questions.question import Question
 from ..specification.beats.gear import gear
 from ..specification.beats.induction import Induction
+from ..specification.beats.registers import controls
 from ..verilog.readers import readers
 from .argument import Argument, Status, answered, without_a_trace
 from .trace import traced_around
@@ -28,6 +30,13 @@ class System:
     questions: tuple[Question, ...]
     folder: Path
     edges: int
+
+
+def with_registers(text: str, config: HardwareConfig, around: Around, name: str, folder: Path, reader: str) -> System:
+    """The statements about the module with registers."""
+    system = controls(Design(text, around.inner(name), folder, reader), encoder_with_axis(config), name)
+    ready = system.depends_on_registers("registers-ready", "s_tready", "it follows the encoder", "encoder_tready")
+    return System(induction=system, questions=(*system.questions(), ready), folder=folder, edges=12)
 
 
 def on_bus(text: str, config: HardwareConfig, around: Around, name: str, folder: Path, reader: str) -> Iterator[System]:
@@ -47,6 +56,15 @@ def on_bus(text: str, config: HardwareConfig, around: Around, name: str, folder:
         yield System(induction=system, questions=questions, folder=module.folder, edges=sum(stream.sides) + 4)
 
 
+def _systems(
+    text: str, config: HardwareConfig, around: Around, name: str, folder: Path, reader: str
+) -> Iterator[System]:
+    if around.registers:
+        yield with_registers(text, config, around, name, folder / "registers", reader)
+    if around.bus:
+        yield from on_bus(text, config, around, name, folder / "bus", reader)
+
+
 def surrounding(
     text: str,
     config: HardwareConfig,
@@ -63,7 +81,7 @@ def surrounding(
     for reader in readers():
         argument = Argument(reader=reader, macros="", steps=[])
         try:
-            for system in on_bus(text, config, around, name, folder / reader, reader):
+            for system in _systems(text, config, around, name, folder / reader, reader):
                 argument.steps += answered(
                     system.questions, system.folder, solver=solver, timeout=timeout, force=force, say=say
                 )

@@ -1,4 +1,4 @@
-"""The module with words of a bus is proved, and planted faults of its gearboxes and wires are refuted."""
+"""The modules with registers and with words of a bus are proved, and planted faults in them are refuted."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import HardwareConfig, cast_config, converter_config, decoder_config, nvfp4_decoder_config, verilog
+from mxcast.hdl import (
+    HardwareConfig,
+    cast_config,
+    converter_config,
+    decoder_config,
+    nvfp4_config,
+    nvfp4_decoder_config,
+    verilog,
+)
 from mxcast.hdl.bus.pins import BusWidths
-from mxcast.hdl.emission.around import Around
+from mxcast.hdl.emission.around import Around, controlled
+from mxcast.hdl.lanes.keys import EncoderConfig
 from mxcast.proof import prove
 from mxcast.proof.solve.argument import Argument, Status
 from mxcast.proof.solve.surround import surrounding
@@ -104,6 +113,81 @@ def test_other_wires_are_not_proved(pattern: str, replacement: str, words: str, 
         assert argument.status is Status.UNKNOWN and argument.remark is not None and words in argument.remark
 
 
+RANDOM = {"lanes": 4, "block_size": 8, "interface": "axis", "rounding": "sr", "random_bits": 9}
+MODES = converter_config("e4m3,e5m2,int8", **RANDOM)
+NVFP4 = nvfp4_config("nvfp4", lanes=4, interface="axis", rounding="sr", random_bits=9)
+CONTROLLED: dict[str, EncoderConfig] = {
+    "modes and random bits": MODES,
+    "constants and random bits": NVFP4,
+    "constants": nvfp4_config("nvfp4", "nvfp4_ao", lanes=8, source="bf16", interface="axis"),
+    "one mode": E4M3,
+}
+
+
+def with_registers(config: EncoderConfig, folder: Path, pattern: str = "", replacement: str = "") -> Iterator[Argument]:
+    """The arguments about the module with registers, with a part of its text replaced."""
+    text = controlled(config, "top")
+    text = verilog(config, "top") + (planted(text, pattern, replacement) if pattern else text)
+    return surrounding(text, config, Around(registers=True), "top", folder, solver="bitwuzla", timeout=300)
+
+
+@pytest.mark.parametrize("name", CONTROLLED)
+def test_registers_are_proved(name: str, tmp_path: Path) -> None:
+    arguments = list(with_registers(CONTROLLED[name], tmp_path))
+    assert [argument.status for argument in arguments] == [Status.PASS] * 2, arguments[0].remark
+    asked = {step.question.name for step in arguments[0].steps}
+    assert asked == {"registers-reset", "registers-step", "registers", "registers-ready"}
+
+
+FAULTS_OF_REGISTERS = {
+    "a new mode does not wait": (MODES, r"mode_differs, (\w+) \}", r"\1 }", "another mode"),
+    "a mode changes inside a packet": (MODES, r"(\w+) \? mode_setting", r"(\1 | restarts) ? mode_setting", ""),
+    "a seed restarts inside a packet": (MODES, r"assign restart = [^;]*;", "assign restart = restarts;", ""),
+    "random bits stay": (MODES, r"restart \? \w+ : _\w+_;", "restart ? 32'd1 : state0;", ""),
+    "a beat enters untaken": (MODES, r"\.s_axis_tvalid\(\w+\)", ".s_axis_tvalid(s_axis_tvalid)", "a beat enters"),
+    "a packet waits inside": (MODES, r"assign waits = \w+ & (\w+);", r"assign waits = \1;", "waits for something"),
+    "an answer does not wait": (MODES, r"= s_axil_rvalid & s_axil_rready;", "= s_axil_rvalid;", "a read"),
+    "a written answer changes": (
+        MODES,
+        r"s_axil_bresp <= (\w+);",
+        r"s_axil_bresp <= \1 & {2{s_axil_wvalid}};",
+        "a write",
+    ),
+    "ready follows valid": (MODES, r"assign waits = ", "assign waits = s_axis_tvalid & s_axis_tlast & ", ""),
+    "packets are not counted": (MODES, r"packets_inside <= ", "packets_inside <= 4'd14 & ", ""),
+    "a constant is not taken": (
+        NVFP4,
+        r"takes_constants \? k_setting : k_of_packets",
+        "takes_constants ? d_setting : k_of_packets & k_setting",
+        "",
+    ),
+    "constants change inside a packet": (
+        NVFP4,
+        r"assign takes_constants = [^;]*;",
+        "assign takes_constants = constants_wait;",
+        "",
+    ),
+    "constants are exchanged": (NVFP4, r"d_of_packets, k_of_packets", "k_of_packets, d_of_packets", "another mode"),
+}
+"""A pattern in the emitted file, its replacement, and a part of what the trace shows."""
+
+
+@pytest.mark.parametrize(
+    ("config", "pattern", "replacement", "words"), FAULTS_OF_REGISTERS.values(), ids=FAULTS_OF_REGISTERS
+)
+def test_a_fault_of_registers_is_refuted(config, pattern: str, replacement: str, words: str, tmp_path: Path) -> None:
+    argument = next(with_registers(config, tmp_path, pattern, replacement))
+    assert argument.status is not Status.PASS and argument.steps[-1].status is Status.FAIL
+    assert argument.trace is None or words in argument.trace.words[-1]
+    assert argument.trace is not None or argument.doubt
+
+
+def test_other_pins_of_the_encoder_are_not_proved(tmp_path: Path) -> None:
+    edit = r"\.m_axis_tdata\(m_axis_tdata\)", ".m_axis_tdata({m_axis_tdata[31:1], m_axis_tuser})"
+    for argument in with_registers(MODES, tmp_path, *edit):
+        assert argument.status is Status.UNKNOWN and "m_axis_tdata of top is connected otherwise" in argument.remark
+
+
 def test_prove_takes_the_bus(tmp_path: Path) -> None:
     """The verdict covers the module; a file that is missing or edited is not proved."""
     around = Around(bus=BusWidths.parsed("64,32"))
@@ -118,5 +202,5 @@ def test_prove_takes_the_bus(tmp_path: Path) -> None:
     file.unlink()
     with pytest.raises(ValueError, match="top_bus.v is missing: emit the design with it, or give another name"):
         prove(cast, out=tmp_path, name="top", around=around)
-    with pytest.raises(ValueError, match="proved as they are emitted: leave out rtl, or bus"):
+    with pytest.raises(ValueError, match="proved as they are emitted: leave out rtl"):
         prove(cast, rtl=tmp_path / "top" / "rtl" / "top.v", around=around)
