@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...spec import (
@@ -89,21 +90,21 @@ def operation_asked(usage: str, rules: RuleOptions) -> tuple[Operation, str | No
     modes = [len(str(names).split(",")) for names in (found.format, fields.get("scale_rule", ""))]
     if modes != [1, 1]:
         raise ValueError(f"mxcast {verb} takes one format and one scale rule, not {modes[0] * modes[1]} modes")
-    _check_rules(verb, found)
+    check_rules(verb, found.op, found.fields)
     made = constructed(operation_of, {"op": rules.op, "format": found.format, "profile": found.profile, **fields})
     return made, profile_of(made, found.profile)
 
 
-def _check_rules(verb: str, found: Asked) -> None:
+def check_rules(verb: str, op: str, fields: Mapping[str, object]) -> None:
     """Raise ValueError for a field that is no rule of the operation."""
-    for key in found.fields:
-        if key in RULES[found.op]:
+    for key in fields:
+        if key in RULES[op]:
             continue
         from .built import BUILT
 
-        if key in BUILT[found.op]:
+        if key in BUILT[op]:
             raise ValueError(f"{key} is a choice of the hardware: mxcast {verb} takes rules only")
-        raise ValueError(unknown_name("field", key, RULES[found.op]))
+        raise ValueError(unknown_name("field", key, RULES[op]))
 
 
 def _is_of_casts(format: str) -> bool:

@@ -34,6 +34,7 @@ from ..errors import ExitCode
 from ..options.assignments import assigned, profile_and_fields
 from ..options.common import Force, Op, Set
 from ..options.request import ALL, every_format
+from ..options.rules import check_rules
 from ..output.output import Output
 
 if TYPE_CHECKING:
@@ -119,6 +120,8 @@ def compare(
         op, names, is_list = nvfp4, ["nvfp4" if format == ALL else format], False
     else:
         names, is_list = _common(op, sides) if format == ALL else [_name(format, op)], format == ALL
+    for side in sides:
+        check_rules("compare", op, side.fields)
     rules_of, config, compared = COMPARED[op]
     pairs = [[rules_of(name, side.profile, **side.fields) for side in sides] for name in names]
     results = []

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...host.errors import ToolMissing
-from ...spec.catalogue import constructed
-from ...spec.profiles.resolve import operation_of
 from ..errors import ExitCode
-from ..options.common import Format, Op, ProfileOptions, Seed
+from ..options.common import Format, Op, ProfileOptions, RuleOptions, Seed
+from ..options.rules import operation_asked
 from ..output.output import Output
 from ..output.streams import complain
 
@@ -57,8 +56,7 @@ def vectors(
         return
     if format is None:
         raise ValueError("a format is missing: mxcast vectors e4m3")
-    name, fields = given.name_and_fields()
-    rules = constructed(operation_of, {"op": op, "format": format, "profile": name, **fields})
+    rules, _ = operation_asked("vectors {}", RuleOptions(format=format, op=op, profile=given.profile, set=given.set))
     output.document(_made(rules, _weights(tensors), out, full, seed, output))
 
 

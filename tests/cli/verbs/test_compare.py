@@ -93,7 +93,7 @@ def test_results_are_kept_until_forced(passes, monkeypatch):
         (("ocp", "nvidai"), "unknown profile 'nvidai': did you mean 'nvidia'?"),
         (("ocp", "ocp:"), "rules are PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not 'ocp:'"),
         (("ocp:ceil", "ocp"), "rules are PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not 'ocp:ceil'"),
-        (("ocp:scale_rul=ceil", "ocp"), "unknown field of Encode 'scale_rul': did you mean 'scale_rule'?"),
+        (("ocp:scale_rul=ceil", "ocp"), "unknown field 'scale_rul': did you mean 'scale_rule'?"),
         (("ocp:scale_rule=ceeil", "ocp"), "unknown scale_rule 'ceeil': did you mean 'ceil'?"),
         (("ocp", "te", "--format", "e4m4m"), "unknown format 'e4m4m': did you mean 'e4m3'?"),
         (
