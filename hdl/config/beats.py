@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Self, cast
 
 from ...spec import (
     BlockOperation,
+    Decode,
     Encode,
     Layout,
+    Nvfp4Decode,
     Nvfp4Encode,
     Operation,
     Packing,
@@ -21,7 +23,7 @@ from ...spec import (
 )
 from ...spec.catalogue import excerpt
 from .architecture import BeatArchitecture, Interface, StreamArchitecture
-from .axis import BYTE, encoder_pins, encoder_words
+from .axis import BYTE, decoder_pins, decoder_words, encoder_pins, encoder_words
 from .hardware import HardwareConfig, Op
 
 if TYPE_CHECKING:
@@ -236,4 +238,36 @@ class StoredConfig(BeatConfig[Op]):
             "m_axis_tkeep": "bytes of blocks, all ones before the end of a packet",
             "m_axis_tlast": "the last bytes of a packet",
             "m_axis_tuser": "zeros completed the block of the last byte",
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThroughConfig(BeatConfig[Op]):
+    """The configuration of a decoder. A beat does not wait for its block."""
+
+    def _check_stream(self) -> None:
+        super()._check_stream()
+        stream = self.block_stream
+        if stream is not None and self.microarchitecture.lanes and stream.place is ScalePlace.AFTER:
+            raise ValueError("the scale is behind the codes of its block: leave out lanes")
+
+    @property
+    def axis_pins(self) -> tuple[Port, ...]:
+        rules: Operation = self.numerics
+        assert isinstance(rules, Decode | Nvfp4Decode)
+        stream = self.block_stream
+        size = None if stream is None else stream.word_bytes(rules.block.element, self.lanes)
+        return decoder_pins(rules, self.lanes, self.with_codes, size, self.is_even)
+
+    def axis_words(self) -> dict[str, str]:
+        """A description of each of `axis_pins` by its name."""
+        rules: Operation = self.numerics
+        assert isinstance(rules, Decode | Nvfp4Decode)
+        words = decoder_words(rules, self.lanes, self.beats) | self.block_words("s_axis_tdata")
+        if self.is_even:
+            return words
+        return words | {
+            "s_axis_tkeep": "bytes of blocks, all ones before the end of a packet",
+            "s_axis_tlast": "ends a packet; an incomplete beat leaves without bytes",
+            "m_axis_tkeep": "all ones, or zeros if the packet ended within the beat",
         }

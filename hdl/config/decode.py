@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Unpack
 
-from ...spec import BlockFormat, Decode, DecodeFields, NumberFormat, Port, ScalePlace, Subnormals, decoding
+from ...spec import BlockFormat, Decode, DecodeFields, NumberFormat, Subnormals, decoding
 from ...spec.catalogue import constructed
 from .architecture import SUPPORTS, DecoderArchitecture, DecoderArchitectureFields, Lane, supports
-from .axis import decoder_pins, decoder_words
-from .beats import BeatConfig
+from .beats import ThroughConfig
 from .goals import Goal, decoder_fields_of, optimized_decoder
 from .hardware import Fields, TargetFields
 
@@ -25,7 +24,7 @@ class DecoderFields(DecodeFields, DecoderArchitectureFields, TargetFields, total
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecoderConfig(BeatConfig[Decode]):
+class DecoderConfig(ThroughConfig[Decode]):
     """A decoder.
 
     >>> [port.name for port in decoder_config("e2m1", registered_after="scale").ports]
@@ -43,12 +42,6 @@ class DecoderConfig(BeatConfig[Decode]):
         super()._check()
         self._check_lanes()
 
-    def _check_stream(self) -> None:
-        super()._check_stream()
-        stream = self.block_stream
-        if stream is not None and self.microarchitecture.lanes and stream.place is ScalePlace.AFTER:
-            raise ValueError("the scale is behind the codes of its block: leave out lanes")
-
     def _refused(self) -> dict[str, bool]:
         lane = self.microarchitecture.lane
         return {f"{SUPPORTS[lane][1]}: leave lane as shift": True} if not supports(lane, self.modes) else {}
@@ -56,12 +49,6 @@ class DecoderConfig(BeatConfig[Decode]):
     @classmethod
     def _architecture(cls, modes: tuple[Decode, ...], goal: Goal, target: str, chosen: Fields) -> DecoderArchitecture:
         return constructed(optimized_decoder, {"goal": goal, "rules": modes[0], "target": target, **chosen})
-
-    @property
-    def axis_pins(self) -> tuple[Port, ...]:
-        stream = self.block_stream
-        size = None if stream is None else stream.word_bytes(self.numerics.block.element, self.lanes)
-        return decoder_pins(self.numerics, self.lanes, self.with_codes, size, self.is_even)
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -79,7 +66,7 @@ class DecoderConfig(BeatConfig[Decode]):
     def port_words(self) -> dict[str, str]:
         rules, block = self.numerics, self.numerics.block
         if self.has_axis:
-            return decoder_words(rules, self.lanes, self.beats) | self._stream_words()
+            return self.axis_words()
         first, of_block, when = "element 0", "", ""
         if self.beats > 1:
             first, of_block = "the first of the beat", f"; {self.beats} beats are a block"
@@ -90,17 +77,6 @@ class DecoderConfig(BeatConfig[Decode]):
             "scale": f"shared scale, one byte: {rules.scale_reading}{when}",
             "random": self.random_words(),
             "y": f"{self.lanes} {rules.destination.name} numbers, {first} in the low bits",
-        }
-
-    def _stream_words(self) -> dict[str, str]:
-        """Descriptions of pins that differ from codes alone, the first in the low bits."""
-        words = self.block_words("s_axis_tdata")
-        if self.is_even:
-            return words
-        return words | {
-            "s_axis_tkeep": "bytes of blocks, all ones before the end of a packet",
-            "s_axis_tlast": "ends a packet; an incomplete beat leaves without bytes",
-            "m_axis_tkeep": "all ones, or zeros if the packet ended within the beat",
         }
 
     @property

@@ -5,20 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Unpack
 
-from ...spec import (
-    E4M3,
-    BlockFormat,
-    Convention,
-    NumberFormat,
-    Nvfp4Decode,
-    Nvfp4DecodeFields,
-    Port,
-    ScalePlace,
-    nvfp4_decoding,
-)
+from ...spec import E4M3, BlockFormat, Convention, NumberFormat, Nvfp4Decode, Nvfp4DecodeFields, nvfp4_decoding
 from .architecture import BeatFields, Nvfp4DecoderArchitecture
-from .axis import decoder_pins, decoder_words
-from .beats import BeatConfig
+from .beats import ThroughConfig
 from .hardware import TargetFields
 from .nvfp4_encode import NVFP4_NUMBERS
 
@@ -28,7 +17,7 @@ class Nvfp4DecoderFields(Nvfp4DecodeFields, BeatFields, TargetFields, total=Fals
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nvfp4DecoderConfig(BeatConfig[Nvfp4Decode]):
+class Nvfp4DecoderConfig(ThroughConfig[Nvfp4Decode]):
     """An NVFP4 decoder.
 
     >>> [port.name for port in nvfp4_decoder_config("nvfp4", registered_after="products").ports]
@@ -48,21 +37,11 @@ class Nvfp4DecoderConfig(BeatConfig[Nvfp4Decode]):
             f"hardware decodes {block.name} to {' and '.join(one.name for one in NVFP4_NUMBERS)} numbers, "
             f"not {rules.destination.name}": rules.destination not in NVFP4_NUMBERS,
             f"hardware reads scales {E4M3.name}, not {block.scale.name}": block.scale != E4M3,
-            "an NVFP4 decoder with AXI4-Stream has no layout: leave out layout or interface": (
-                self.has_axis and bool(self.microarchitecture.layout)
-            ),
-            "an NVFP4 decoder has its scales in a stream of their own: leave out scale_place": (
-                self.microarchitecture.scale_place is not ScalePlace.APART
-            ),
         }
 
     def _check(self) -> None:
         super()._check()
         self._check_lanes()
-
-    @property
-    def axis_pins(self) -> tuple[Port, ...]:
-        return decoder_pins(self.numerics, self.lanes, self.with_codes)
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -80,7 +59,7 @@ class Nvfp4DecoderConfig(BeatConfig[Nvfp4Decode]):
     def port_words(self) -> dict[str, str]:
         rules, block = self.numerics, self.numerics.block
         if self.has_axis:
-            return decoder_words(rules, self.lanes, self.beats)
+            return self.axis_words()
         first, of_block, when = "element 0", "", ""
         if self.beats > 1:
             first, of_block = "the first of the beat", f"; {self.beats} beats are a block"

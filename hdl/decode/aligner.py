@@ -22,15 +22,14 @@ class BlockAligner(wiring.Component):
     -----
     enable : in, whether the word is taken
     word : in, a word of ``size`` bytes
-    offset : in, bytes of the word before that precede the window
+    offset : in, bytes of the word before that precede the window; a word of one byte has no choice
     window : out, ``size`` + 1 bytes
     """
 
     def __init__(self, size: int) -> None:
         self.size = size
-        super().__init__(
-            {"enable": In(1), "word": In(BYTE * size), "offset": In(range(size)), "window": Out(BYTE * (size + 1))}
-        )
+        offset = {"offset": In(range(size))} if size > 1 else {}
+        super().__init__({"enable": In(1), "word": In(BYTE * size), **offset, "window": Out(BYTE * (size + 1))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -38,7 +37,7 @@ class BlockAligner(wiring.Component):
         with m.If(self.enable):
             m.d.sync += word_q.eq(self.word)
         rest: Value = Cat(word_q, self.word)
-        for place in reversed(range(len(self.offset))):  # the bytes that the shifts after this one can reach
+        for place in reversed(range((self.size - 1).bit_length())):  # with the bytes that the next shifts can reach
             width, by = BYTE * (self.size + (1 << place)), BYTE << place
             shifted = Signal(width, name=f"shifted_by_{1 << place}")
             m.d.comb += shifted.eq(Mux(self.offset[place], rest[by:], rest))
@@ -97,7 +96,7 @@ def unpack(
     m.d.comb += [
         aligner.enable.eq(takes),
         aligner.word.eq(word),
-        aligner.offset.eq(offset),
+        *([aligner.offset.eq(offset)] if size > 1 else []),
         is_whole.eq(is_filled & (~last | _shifted(keep, offset)[0])),
     ]
     with m.If(takes):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ...hdl import HardwareConfig
-from ...hdl.config.beats import WITH_CODES, BeatConfig
+from ...hdl.config.beats import BeatConfig
 from ...spec import Cast, Decode, Encode, Nvfp4Decode, Nvfp4Encode, Port, Role, ScalePlace
 from ...spec.layouts.catalogue import ScaleByte
 
@@ -164,7 +164,7 @@ module {name}({head});
     if (o_valid && o_ready) leaving <= o_last ? {count_bits}'d0 : leaving + 1'd1;
     if (rst) begin count <= 0; bytes <= 0; ending <= 0; beat <= 0; leaving <= 0; end
   end
-  {top} dut (
+{users}  {top} dut (
     .aclk(clk), .aresetn(!rst),
     .s_axis_tdata(bytes[{data_bits}-1:0]),
     .s_axis_tkeep(ending ? ~({{{bytes}{{1'b1}}}} << count) : {{{bytes}{{1'b1}}}}),
@@ -174,6 +174,24 @@ module {name}({head});
     .m_axis_tvalid(o_valid), .m_axis_tready(o_ready)
   );
 endmodule
+"""
+
+USERS = """  // the word that completes a beat brings what the beat has in tuser
+  reg [4*{bits}-1:0] users;
+  reg [2:0] waiting;
+  reg [7:0] due;
+  reg [{count_bits}-1:0] completed;
+  wire completes = sends && due <= {bytes};
+  wire [{count_bits}-1:0] next = completed == {count_bits}'d{end} ? {count_bits}'d0 : completed + 1'd1;
+  always @(posedge clk) begin
+    waiting <= waiting + enters - completes;
+    users <= (completes ? users >> {bits} : users)
+      | (enters ? {{{{{{4*{bits}{{1'b0}}}}}}, {user}}} << {bits} * (waiting - completes) : 0);
+    if (completes) completed <= next;
+    if (sends) due <= (completes ? {bytes} + {more_of_next} : 8'd0) + due - {bytes};
+    if (rst) begin waiting <= 0; users <= 0; completed <= 0; end
+    if (rst || sends && ending) due <= {bytes} + 8'd1;
+  end
 """
 
 CAST = """
@@ -235,17 +253,23 @@ def _decoder(config: HardwareConfig, about: Mapping[str, object]) -> str:
     assert isinstance(config, BeatConfig)
     pins, stream = _widths(config.pins), config.block_stream
     is_before, size = stream is not None and stream.place is ScalePlace.BEFORE, pins["s_axis_tdata"]
-    return (DECODER if config.is_even else PACKED).format(
+    values, bits = config.with_codes, sum(port.width for port in config.with_codes)
+    known = {
         **about,
-        **_places(config),
-        data_bits=size,
-        queue_bits=3 * size + 16,
-        keep_bits=pins["m_axis_tkeep"],
-        part="first ? {codes, scale_byte} : {8'd0, codes}" if is_before else "{scale_byte, codes}",
-        more="{7'd0, first}" if is_before else "8'd1",
-        bytes=pins["s_axis_tkeep"],
-        user="".join(f"{port.name}, " for port in config.ports if port.role in WITH_CODES),
-    )
+        "data_bits": size,
+        "queue_bits": 3 * size + 16,
+        "keep_bits": pins["m_axis_tkeep"],
+        "part": "first ? {codes, scale_byte} : {8'd0, codes}" if is_before else "{scale_byte, codes}",
+        "more": "{7'd0, first}" if is_before else "8'd1",
+        "more_of_next": "{7'd0, next == 0}" if is_before else "8'd1",
+        "bytes": pins["s_axis_tkeep"],
+        "bits": bits,
+    }
+    user = "".join(f"{port.name}, " for port in values)
+    if config.is_even:
+        return DECODER.format(**known, **_places(config), user=user)
+    users = USERS.format(**known, user=user.removesuffix(", ")) if values else ""
+    return PACKED.format(**known, **_places(config), users=users, user=f"users[{bits - 1}:0], " if values else "")
 
 
 def _places(config: BeatConfig) -> dict[str, str]:

@@ -255,6 +255,8 @@ class Beats:
             raise StructureError(f"the store is not written at {ADDRESS}")
         if self.config.has_axis:
             own, scales = (self.ends.packed, ()) if self.has_packed else (self.ends.axis, self.ends.scales)
+            if not self.ends.front and len(self.design.modules[self.design.top]["ports"]["s_axis_tkeep"]["bits"]) == 1:
+                own = tuple(name for name in own if name != "offset")  # a word of one byte begins with it
             registers, inputs = (*registers, *own), (*AXIS_HANDSHAKE, *scales)
             check_known(self.design, self.control(), AXIS_RESET, registers, inputs, self.under_valid)
         else:

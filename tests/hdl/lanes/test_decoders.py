@@ -108,7 +108,11 @@ def test_the_scale_of_a_tensor_is_in_tuser():
     ("fields", "sentence"),
     [
         ({"lanes": 16}, "lanes must be 1, 2, 4, 8, so that a block of 16 has several beats, not 16"),
-        ({"interface": "axis", "layout": "modelopt"}, "an NVFP4 decoder with AXI4-Stream has no layout: leave out .*"),
+        ({"interface": "axis", "layout": "ggml"}, "hardware has no layout ggml:nvfp4: it groups 4 blocks"),
+        (
+            {"interface": "axis", "lanes": 4, "scale_place": "after"},
+            "the scale is behind the codes of its block: leave out lanes",
+        ),
         ({"interface": "skid", "layout": "modelopt"}, "the interface skid has no layout: leave out .*"),
     ],
 )

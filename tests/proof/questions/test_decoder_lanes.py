@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import DecoderConfig, decoder_config, default_name, emitted
+from mxcast.hdl import decoder_config, default_name, emitted, nvfp4_decoder_config
+from mxcast.hdl.decode.beats import AnyDecoder
 from mxcast.proof import prove
 from mxcast.proof.netlist.beats.parts import Beats
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.questions.lanes import order_of
+from mxcast.proof.solve.argument import answered
 from mxcast.proof.specification.beats.axis_through import through_questions
 from mxcast.proof.specification.beats.order import WRONG
 from mxcast.proof.specification.beats.skid import place, skid_questions
@@ -126,7 +128,7 @@ STREAMS = {
 """Edits of the emitted file with ``interface=axis``, and a word of what its trace shows."""
 
 
-def first_fault(config: DecoderConfig, edits: list[tuple[str, str]], folder: Path) -> str:
+def first_fault(config: AnyDecoder, edits: list[tuple[str, str]], folder: Path) -> str:
     """The last sentence of the trace for the first question that the edited file does not pass."""
     verilog, name = emitted(config, folder / "right", default_name(config)).read_text(), default_name(config)
     design = Design(edited(verilog, edits), name, folder)
@@ -164,6 +166,7 @@ def test_a_fault_of_packed_blocks_has_a_trace(old: str, new: str, word: str | No
     ("format", "fields"),
     [
         ("e2m1", {"lanes": 4, "block_size": 8, "scale_place": "before"}),
+        ("e4m3", {"lanes": 1, "block_size": 4, "scale_place": "before"}),
         ("e2m1", {"block_size": 8, "scale_place": "after"}),
         ("e3m2", {"lanes": 8, "layout": "quark_pack"}),
         pytest.param("e2m1", {"layout": "ggml"}, marks=pytest.mark.slow),
@@ -179,6 +182,31 @@ def test_a_fault_of_packed_blocks_has_a_trace(old: str, new: str, word: str | No
 def test_blocks_of_a_layout_are_proved(format: str, fields: dict[str, str], tmp_path: Path) -> None:
     proof = prove(decoder_config(format, interface="axis", **fields), out=tmp_path)  # type: ignore[arg-type]
     assert proof.passed, proof.remark
+
+
+OF_A_TENSOR = nvfp4_decoder_config(
+    "nvfp4", block_size=4, lanes=2, destination="bf16", interface="axis", scale_place="before"
+)
+
+
+def test_packed_blocks_have_the_scale_of_their_tensor(tmp_path: Path) -> None:
+    """The questions about the stream; those about numbers do not depend on it."""
+    verilog, name = emitted(OF_A_TENSOR, tmp_path).read_text(), default_name(OF_A_TENSOR)
+    questions = through_questions(path_of_decoder(Beats(Design(verilog, name, tmp_path), OF_A_TENSOR)))
+    steps = answered(questions, tmp_path, solver="bitwuzla", timeout=300, say=lambda text: None)
+    assert {str(step.status) for step in steps} == {"PASS"}
+    assert {"join", "unpack", "pass", "pass-can-happen"} <= {step.question.name for step in steps}
+
+
+@pytest.mark.slow  # a minute
+def test_packed_blocks_of_nvfp4_are_proved(tmp_path: Path) -> None:
+    assert prove(OF_A_TENSOR, out=tmp_path).passed
+
+
+def test_the_scale_of_another_tensor_has_a_trace(tmp_path: Path) -> None:
+    """A beat that waits gets the scale of the tensor before it."""
+    edit = "if (!beat_held) beat_g_held_q <=", "if (beat_held) beat_g_held_q <="
+    assert "other words" in first_fault(OF_A_TENSOR, [edit], tmp_path)
 
 
 def test_streams_are_proved(tmp_path: Path) -> None:
