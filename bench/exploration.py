@@ -55,6 +55,7 @@ def sweeps() -> Iterator[tuple[str, Sweep]]:
         yield name, chosen_sweep(KEPT / f"{name}.toml")
     yield "nvfp4", chosen_sweep("nvfp4")
     yield "lanes", chosen_sweep("lanes", target="xcu")
+    yield "nvfp4_lanes", chosen_sweep("nvfp4_lanes", target="xcu")
     yield "placed_lanes", chosen_sweep(KEPT / "placed_lanes.toml")
     for target, name in ABLATIONS.items():
         form = {} if target == "xcu" else {"optimize": "plain"}
@@ -192,15 +193,16 @@ def rendered(page: str) -> str:
     placed = {name: _placed(rows(name.replace(" ", "_"))) for name in names}
     losses = nvfp4_accuracy.markdown(json.loads(nvfp4_accuracy.KEPT.read_text()))
     nvfp4 = {"nvfp4 orders": _orders(rows("nvfp4")), "nvfp4 accuracy": losses}
-    return filled(page, tables | placed | nvfp4 | {"lanes": _lanes(), "placed lanes": _placed(rows("placed_lanes"))})
+    lanes = {"lanes": _lanes("lanes", "format"), "nvfp4 lanes": _lanes("nvfp4_lanes", "source")}
+    return filled(page, tables | placed | nvfp4 | lanes | {"placed lanes": _placed(rows("placed_lanes"))})
 
 
-def _lanes() -> str:
-    """LUTs by format and lanes."""
-    found = rows("lanes")
+def _lanes(file: str, key: str) -> str:
+    """LUTs by a key of the points and lanes."""
+    found = rows(file)
     rates = sorted({row.numbers_per_cycle for row in found})
-    luts = {(row.format, row.numbers_per_cycle): row.luts for row in found}
-    lines = ([format, *(luts[format, rate] for rate in rates)] for format in dict.fromkeys(row.format for row in found))
+    luts = {(getattr(row, key), row.numbers_per_cycle): row.luts for row in found}
+    lines = ([one, *(luts[one, rate] for rate in rates)] for one in dict.fromkeys(one for one, _ in luts))
     return table(["LUTs on xcu, by numbers in a cycle", *map(str, rates)], lines) if found else ""
 
 

@@ -390,6 +390,13 @@ SWEEPS: dict[str, Sweep] = {
                 {"profile": ("nvfp4_te",), "form": ("product",), "rounding": ("rne", "sr")},
             ),
         ),
+        Sweep(
+            name="nvfp4_lanes",
+            description="encoders of NVFP4 that take 1 to 8 numbers in a clock cycle, and whole blocks",
+            operation=Nvfp4Encode.name,
+            objectives=("luts", "numbers_per_cycle"),
+            grids=({"source": ("bf16", "fp32"), "lanes": (1, 2, 4, 8)}, {"source": ("bf16", "fp32")}),
+        ),
     )
 }
 """Built-in sweeps."""
