@@ -92,17 +92,20 @@ TENSOR_CONSTANTS = 0x40
 
 
 def encoder_with_axis(config: HardwareConfig) -> EncoderConfig:
-    """The same configuration. Raises ValueError if it is not an encoder with AXI4-Stream and a stream of scales."""
+    """The same configuration. Raises ValueError if it is not an encoder with AXI4-Stream."""
     if not isinstance(config, EncoderConfig) or not config.has_axis:
         raise ValueError("registers are for encoders with AXI4-Stream: give lanes and interface=axis too")
-    if config.block_stream is not None:
-        raise ValueError("registers count codes and scales as they leave: leave out layout and scale_place")
     return config
 
 
 def constants_of(config: EncoderConfig) -> tuple[Port, ...]:
     """The inputs of an encoder with the constants of a tensor."""
     return tuple(port for port in config.of_block if port.role is not Role.MODE)
+
+
+def has_counters(config: EncoderConfig) -> bool:
+    """Are codes and scales counted? It needs streams of their own, in which their places are known."""
+    return config.is_even
 
 
 def registers_of(config: EncoderConfig) -> tuple[Register, ...]:
@@ -139,7 +142,7 @@ def registers_of(config: EncoderConfig) -> tuple[Register, ...]:
         one("config_id", 0x04, constant, "configuration of the encoder", int(config.config_id, 16)),
         Register(name="shape", address=0x08, fields=tuple(shape_fields)),
         Register(name="status", address=0x0C, fields=(busy,)),
-        Register(name="control", address=0x10, fields=(clear,)),
+        *([Register(name="control", address=0x10, fields=(clear,))] if has_counters(config) else []),
         *([Register(name="mode", address=0x14, fields=(mode,))] if config.alternatives else []),
         *(
             [one("seed", 0x18, Access.SETTING, "writing restarts the random bits before the next packet")]
@@ -148,7 +151,7 @@ def registers_of(config: EncoderConfig) -> tuple[Register, ...]:
         ),
         *(
             one(name, FIRST_COUNTER + 4 * place, Access.STATE, f"{words}; stops at 2**32 - 1")
-            for place, (name, words) in enumerate(COUNTERS.items())
+            for place, (name, words) in enumerate(COUNTERS.items() if has_counters(config) else ())
         ),
         *(
             one(port.name, TENSOR_CONSTANTS + 4 * place, Access.SETTING, f"{port.role.__doc__}, fp32{when}")

@@ -11,7 +11,7 @@ from ..lanes.keys import EncoderConfig
 from .bus import RegisterBus
 from .counters import Counters, codes_of, is_one_of
 from .seeded import seeded_bits
-from .table import AXIL_PINS, PREFIX, USER, WIDTH, constants_of, controlled_pins, registers_of
+from .table import AXIL_PINS, PREFIX, USER, WIDTH, constants_of, controlled_pins, has_counters, registers_of
 
 INSIDE_BITS = 4
 """Bits of the number of packets inside. A packet waits while there are 15."""
@@ -102,8 +102,8 @@ class ControlledConverter(wiring.Component):
             pins[f"i_{USER}"] = Cat(user)
         m.submodules.encoder = Instance(self.inner, **pins)
 
-        counters = Counters(m, self.events(mode), bus.pulses["clear"])
-        bus.connect({"status": has_begun | packets_inside.any(), **counters.values})
+        counts = Counters(m, self.events(mode), bus.pulses["clear"]).values if has_counters(self.config) else {}
+        bus.connect({"status": has_begun | packets_inside.any(), **counts})
         return m
 
     def events(self, mode: Value | None) -> dict[str, list[Value]]:
@@ -111,12 +111,16 @@ class ControlledConverter(wiring.Component):
         taken = self.m_axis_tvalid & self.m_axis_tready
         scale_taken = self.m_axis_scale_tvalid & self.m_axis_scale_tready
         formats, scale = [mode.block.element for mode in self.config.modes], self.config.numerics.block.scale
+        stream, codes, code_of_scale = self.config.block_stream, self.m_axis_tdata, self.m_axis_scale_tdata
+        if stream is not None:
+            codes = stream.codes(codes, formats[0], self.config.lanes)
+            code_of_scale = stream.scale(code_of_scale)
         nan = [code for code in range(1 << scale.bits) if scale.decode(code).kind == "nan"]
 
         def lanes(largest: bool) -> list[Value]:
             bits, found = formats[0].bits, list[Value]()
             for lane in range(self.config.lanes):
-                code = self.m_axis_tdata[bits * lane :][:bits]
+                code = codes[bits * lane :][:bits]
                 by_mode = [
                     is_one_of(code, codes_of(element, element.max_value if largest else element.max_value * 0))
                     for element in formats
@@ -131,5 +135,5 @@ class ControlledConverter(wiring.Component):
             "blocks": [scale_taken],
             "saturated": lanes(largest=True),
             "zeros": lanes(largest=False),
-            "nan_blocks": [scale_taken & is_one_of(self.m_axis_scale_tdata, nan)],
+            "nan_blocks": [scale_taken & is_one_of(code_of_scale, nan)],
         }

@@ -144,10 +144,6 @@ AXIS = ("e4m3", "--set", "lanes=8", "--set", "interface=axis")
     [
         (("emit", "e4m3", "--registers"), "registers are for encoders with AXI4-Stream: give lanes and interface=axis"),
         (("emit", "e4m3", "--op", "decode", "--registers"), "registers are for encoders with AXI4-Stream"),
-        (
-            ("emit", "e4m3", *"--set lanes=8 --set interface=axis --set scale_place=after --registers".split()),
-            "registers count codes and scales as they leave: leave out layout and scale_place",
-        ),
         (("synth", "e4m3", "--registers"), "registers are for encoders with AXI4-Stream"),
         (
             ("synth", *AXIS, "--registers", "--pnr"),

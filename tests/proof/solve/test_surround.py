@@ -121,6 +121,7 @@ CONTROLLED: dict[str, EncoderConfig] = {
     "constants and random bits": NVFP4,
     "constants": nvfp4_config("nvfp4", "nvfp4_ao", lanes=8, source="bf16", interface="axis"),
     "one mode": E4M3,
+    "packed blocks": nvfp4_config("nvfp4", lanes=4, interface="axis", scale_place="before"),
 }
 
 
