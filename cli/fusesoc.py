@@ -27,6 +27,8 @@ generators:
         target:   target of the hardware
         name:     name of the top module
         config:   TOML file, relative to the core
+        bus:      bits of the words of AXI4-Stream, 128 or [256, 64]
+        registers: true, for registers behind AXI4-Lite
         set:      one mapping of rules and choices of the hardware
 """
 
@@ -42,8 +44,11 @@ except ModuleNotFoundError as error:
 sys.exit(generate(sys.argv[1]))
 '''
 
-OPTIONS = ("profile", "op", "target", "name", "config")
-"""Parameters that are options of `mxcast emit`."""
+OPTIONS = ("profile", "op", "target", "name", "config", "bus")
+"""Parameters that are options of `mxcast emit` with a value."""
+
+REGISTERS = "registers"
+"""The parameter that is an option without a value."""
 
 
 def write_generator(folder: Path) -> list[Path]:
@@ -75,7 +80,7 @@ def emit_arguments(parameters: Mapping[str, object], root: Path) -> list[str]:
     >>> " ".join(emit_arguments({"format": "e4m3", "profile": "nvidia", "set": {"latency": 4}}, Path("core")))
     'emit e4m3 --profile nvidia --set latency=4 --out .'
     """
-    known = ("format", "set", *OPTIONS)
+    known = ("format", "set", *OPTIONS, REGISTERS)
     for key in parameters:
         if key not in known:
             raise ValueError(unknown_name("parameter", key, known))
@@ -86,7 +91,10 @@ def emit_arguments(parameters: Mapping[str, object], root: Path) -> list[str]:
     for option in OPTIONS:
         if option in parameters:
             value = parameters[option]
-            arguments += [f"--{option}", str(root / str(value) if option == "config" else value)]
+            arguments += [f"--{option}", str(root / str(value)) if option == "config" else _text(value)]
+    if not isinstance(asked := parameters.get(REGISTERS, False), bool):
+        raise ValueError(f"{REGISTERS} must be true or false, not {asked!r}")
+    arguments += [f"--{REGISTERS}"] * asked
     for key, value in rules.items():
         arguments += ["--set", f"{key}={_text(value)}"]
     return [*arguments, "--out", "."]

@@ -81,7 +81,13 @@ def passed(done: subprocess.CompletedProcess) -> str:
 
 
 AXIS = ("--set", "lanes=2", "--set", "interface=axis")
-DESIGNS = {"blocks": (), "lanes": AXIS[:2], "axis": AXIS, "registers": (*AXIS, "--registers", "--block-design")}
+DESIGNS = {
+    "blocks": (),
+    "lanes": AXIS[:2],
+    "axis": AXIS,
+    "registers": (*AXIS, "--registers", "--block-design"),
+    "bus": (*AXIS, "--bus", "64"),
+}
 
 
 @pytest.fixture(params=DESIGNS)
@@ -161,6 +167,11 @@ def test_the_generator_is_known_to_fusesoc(tmp_path, passes):
         ({"format": "e4m3", "op": "decode", "name": "d"}, "emit e4m3 --op decode --name d --out ."),
         ({"config": "mx.toml"}, "emit --config cores/mx.toml --out ."),
         ({"format": "e4m3", "set": {"scale_rule": ["floor", "ceil"]}}, "emit e4m3 --set scale_rule=floor,ceil --out ."),
+        (
+            {"format": "e4m3", "set": {"lanes": 4, "interface": "axis"}, "bus": [256, 64], "registers": True},
+            "emit e4m3 --bus 256,64 --registers --set lanes=4 --set interface=axis --out .",
+        ),
+        ({"format": "e4m3", "bus": 128, "registers": False}, "emit e4m3 --bus 128 --out ."),
         ({"format": "e4m3", "set": {"saturate": True, "latency": 2}}, "--set saturate=true --set latency=2 --out ."),
     ],
     ids=str,
@@ -174,6 +185,7 @@ def test_parameters_are_options(parameters, line):
     [
         ("{fromat: e4m3}", "mxcast: unknown parameter 'fromat'"),
         ("{format: e4m3, set: ceil}", "mxcast: set must be a mapping of rules, not 'ceil'"),
+        ("{format: e4m3, registers: 2}", "mxcast: registers must be true or false, not 2"),
         ("{format: e9m9}", "mxcast: "),
     ],
 )
