@@ -100,10 +100,10 @@ class Gearbox(wiring.Component):
             every = Signal(width * most, name=f"{name}_q")  # with a reset, as simulators dislike unknown bytes
             for at in range(most):
                 now = every[width * at : width * (at + 1)]
-                behind = every[width * (at + leaving) :][:width] if at + leaving < most else None
-                after: Value = (
-                    now if behind is None and not is_exact else Mux(leaves, 0 if behind is None else behind, now)
-                )
+                behind: Value = Const(0, width) if is_exact else now
+                if at + leaving < most:
+                    behind = every[width * (at + leaving) :][:width]
+                after = Mux(leaves, behind, now)
                 for place in range(entering):
                     if at - place in places:
                         after = Mux(starts[at - place], word[width * place :][:width], after)

@@ -39,9 +39,9 @@ def emit(
     ``<name>_tb``, there is also ``bench``. With a ``vendor`` of `VENDORS`, ``<vendor>_script`` and
     ``<vendor>_constraints`` are a project for its tool, a ``part`` and a clock period. With ``ipxact`` there is also
     ``ipxact``, the description ``component.xml`` of IEEE 1685-2014. The modules ``around`` the converter are the kinds
-    ``controlled``, ``bus`` and ``block_design``; registers have a SystemRDL file too, ``rdl``. Core and description are
-    about the outermost module without attributes. ``added`` are further files: a path in ``<out>/<name>/`` and a text
-    for each kind.
+    ``controlled``, ``bus`` and ``block_design``; registers have a SystemRDL file too, ``rdl``. Core, description and
+    instantiations are of the outermost module without attributes. ``added`` are further files: a path in
+    ``<out>/<name>/`` and a text for each kind.
 
     Raises ValueError if the folder holds a design of another configuration, or if a file has been edited. ``force``
     replaces both, and removes the evidence of a replaced design.
@@ -54,7 +54,7 @@ def emit(
     written = modules(config, name) | around.modules(config, name)
     top = around.top(name)
     files, test = [file for file, _ in written.values()], f"{name}_tb.v"
-    in_verilog, in_systemverilog = templates(about).values()
+    in_verilog, in_systemverilog = templates(top, around.pins(config)).values()
     with claimed(folder):  # the projects of several vendors share the manifest
         if not force:
             refuse_another(out, name, config, REPLACE_IT)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ...spec import Port
+
 LIBRARY = "mxcast:mx"
 """Vendor and library of the cores."""
 
@@ -69,13 +71,14 @@ filesets:
     return text
 
 
-def templates(about: About) -> dict[str, str]:
-    """Instantiations with declarations of the connected signals, by file extension: Verilog and SystemVerilog."""
-    ports, name = about["ports"], about["name"]
-    connections = ",\n".join(f"    .{port['name']}({port['name']})" for port in ports)
+def templates(name: str, pins: Sequence[Port]) -> dict[str, str]:
+    """Instantiations of a module with declarations of the connected signals, by file extension: Verilog and
+    SystemVerilog.
+    """
+    connections = ",\n".join(f"    .{pin.name}({pin.name})" for pin in pins)
 
     def template(kind: str) -> str:
-        declarations = "".join(f"{kind} [{port['width'] - 1}:0] {port['name']};\n" for port in ports)
+        declarations = "".join(f"{kind} [{pin.width - 1}:0] {pin.name};\n" for pin in pins)
         return f"{declarations}\n{name} {name}_0 (\n{connections}\n);\n"
 
     return {"v": template("wire"), "sv": template("logic")}
