@@ -8,11 +8,11 @@ from functools import cached_property
 
 from ....hdl import CastConfig
 from ....hdl.config.architecture import Interface
-from ..design import DISSOLVED, FREED, UNSAID, Design, provide
+from ..design import Design
 from ..pipeline import BITS, WITH_ENABLES, bypass
 from ..structure import StructureError
 from .cuts import cut, seen
-from .parts import AXIS_CLOCK, AXIS_HANDSHAKE, AXIS_RESET, NUMBERS, Delay, check_known, check_storage
+from .parts import AXIS_CLOCK, AXIS_HANDSHAKE, AXIS_RESET, NUMBERS, Delay, check_known, flat_module
 
 WORDS, MARKS, RANDOM = "beat_words", "beat_marks", "beat_random"
 """Wires of the beat that is taken next: its words, the marks of its packet, and its random bits."""
@@ -43,14 +43,8 @@ class AxisCast:
 
     @cached_property
     def flat(self) -> dict:
-        """The flat top module. Raises `StructureError` unless all storage is registers at the rising edge of the
-        clock."""
-        provide(self.design.folder)
-        steps = ["flatten", *UNSAID, *FREED, "memory_map", "opt_expr -keepdc", "opt_clean", "delete t:$scopeinfo"]
-        top = self.design.netlist_after([*DISSOLVED, "proc -norom", *steps])[self.design.top]
-        for cell in top["cells"].values():
-            check_storage(cell, top["ports"][AXIS_CLOCK]["bits"])
-        return top
+        """`flat_module`."""
+        return flat_module(self.design)
 
     def control(self) -> dict:
         """Everything but the datapath: the words of a beat, its marks, and the enable are outputs."""

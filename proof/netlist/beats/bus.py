@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from ....hdl.bus.pins import Stream
 from ....spec import Port
-from ..design import DISSOLVED, FREED, UNSAID, Design, provide
+from ..design import Design
 from ..structure import StructureError
-from .parts import AXIS_CLOCK, AXIS_RESET, check_known, check_storage
+from .parts import AXIS_RESET, check_known, flat_module
 
 SIGNALS = ("tdata", "tkeep", "tlast", "tuser", "tvalid", "tready")
+"""The ends of the names of a stream."""
 
 KNOWN = ("count", "has_ended", "ends_alone", "running_q", "keeps_q")
 """Registers of a gearbox that decide about its words."""
@@ -48,13 +49,9 @@ def check_wires(design: Design, pins: Sequence[Port], streams: Sequence[Stream],
 
 
 def flat_gearbox(design: Design) -> dict:
-    """The flat module of a gearbox. Raises `StructureError` unless all storage is registers at the rising edge of the
-    clock, and a reset makes those known that decide about words.
+    """The `flat_module` of a gearbox. Raises `StructureError` unless a reset makes the registers known that decide
+    about words.
     """
-    provide(design.folder)
-    steps = ["flatten", *UNSAID, *FREED, "memory_map", "opt_expr -keepdc", "opt_clean", "delete t:$scopeinfo"]
-    top = design.netlist_after([*DISSOLVED, "proc -norom", *steps])[design.top]
-    for cell in top["cells"].values():
-        check_storage(cell, top["ports"][AXIS_CLOCK]["bits"])
+    top = flat_module(design)
     check_known(design, top, AXIS_RESET, KNOWN, KNOWN_INPUTS, {})
     return top

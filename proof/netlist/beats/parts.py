@@ -344,6 +344,18 @@ def check_known(
             raise StructureError(f"{name} depends on more than the control of beats")
 
 
+def flat_module(design: Design) -> dict:
+    """The flat top module with AXI4-Stream. Raises `StructureError` unless all storage is registers at the rising edge
+    of the clock.
+    """
+    provide(design.folder)
+    steps = ["flatten", *UNSAID, *FREED, "memory_map", "opt_expr -keepdc", "opt_clean", "delete t:$scopeinfo"]
+    top = design.netlist_after([*DISSOLVED, "proc -norom", *steps])[design.top]
+    for cell in top["cells"].values():
+        check_storage(cell, top["ports"][AXIS_CLOCK]["bits"])
+    return top
+
+
 def check_storage(cell: dict, clock: list) -> None:
     """Raise `StructureError` if a cell is other storage than a register at the rising edge of the clock."""
     kind, pins = cell["type"], cell["connections"]
