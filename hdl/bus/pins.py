@@ -10,6 +10,7 @@ from ...spec import Port, Role
 from ...spec.catalogue import excerpt
 from ..config.axis import BYTE
 from ..config.hardware import HardwareConfig
+from ..lanes.keys import EncoderConfig
 
 POSSIBLE = tuple(1 << place for place in range(5, 11))
 """Bits of a word of a bus."""
@@ -38,7 +39,7 @@ class BusWidths:
         """
         numbers = [part.strip() for part in text.split(",")]
         if len(numbers) > 2 or not all(part.isascii() and part.isdigit() for part in numbers):
-            raise ValueError(f"a bus is bits of a word, as 128, or 256,64 to enter and to leave, not {excerpt(text)}")
+            raise ValueError(f"give a bus as 128, or 256,64 to enter and to leave, not {excerpt(text)}")
         return cls(entering=int(numbers[0]), leaving=int(numbers[-1]))
 
 
@@ -108,7 +109,7 @@ def bus_pins(pins: Sequence[Port], widths: BusWidths) -> tuple[Port, ...]:
 def checked(config: HardwareConfig, has_registers: bool) -> None:
     """Raise ValueError if hardware cannot be on a bus."""
     if not config.has_axis:
-        raise ValueError("a bus has AXI4-Stream: give interface=axis too")
+        raise ValueError("words of a bus need AXI4-Stream: give interface=axis too")
     if config.numerics.random_bits and not has_registers:
-        way_out = "give --registers too" if config.numerics.name.endswith("encode") else "leave out --bus"
+        way_out = "give --registers too" if isinstance(config, EncoderConfig) else "leave out --bus"
         raise ValueError(f"random bits enter with each beat, and a word of a bus is no beat: {way_out}")

@@ -47,16 +47,15 @@ class Around:
         return name + CONTROLLED * self.registers
 
     def inside(self, config: HardwareConfig) -> tuple[Port, ...]:
-        """The pins of `inner`."""
+        """The pins of `inner`. Raises ValueError for a configuration that cannot have these modules."""
+        if self.bus:
+            checked(config, self.registers)
         return controlled_pins(encoder_with_axis(config)) if self.registers else config.pins
 
     def pins(self, config: HardwareConfig) -> tuple[Port, ...]:
-        """The pins of `top`. Raises ValueError for a configuration that cannot have these modules."""
+        """The pins of `top`, with the errors of `inside`."""
         pins = self.inside(config)
-        if self.bus is None:
-            return pins
-        checked(config, self.registers)
-        return bus_pins(pins, self.bus)
+        return bus_pins(pins, self.bus) if self.bus else pins
 
     def pin_words(self) -> dict[str, str]:
         """Descriptions of the pins that these modules add or change, by name."""
@@ -94,7 +93,6 @@ class Around:
         return found
 
     def _on_bus(self, config: HardwareConfig, name: str, bus: BusWidths) -> str:
-        checked(config, self.registers)
         inner = self.inner(name)
         about = f"{inner} with words of {bus.entering} bits that enter, and of {bus.leaving} bits that leave"
         note = "The bytes of a packet stay in order; only its last word is short."

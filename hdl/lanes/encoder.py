@@ -16,11 +16,11 @@ class LaneConverter(Pipeline[EncoderConfig]):
     """Convert a block of numbers, which enters in beats, to its scale and element codes, which leave in beats.
 
     A beat enters at an edge with ``i_valid`` and ``i_ready``, together with the mode of its block, or the constants of
-    its tensor, and with its random bits.     The first beat after a reset is the first of a block, and ``config.beats``
-    beats are a block. A beat leaves at an     edge with ``o_valid`` and ``o_ready``, together with the scale of its
-    block, and does not change before. If nothing     waits, a beat enters and a beat leaves at every edge. ``i_ready``
-    follows ``o_ready`` within the cycle, or, with the     interface `Interface.SKID`, depends on registers only. Reset
-    drops all beats inside.
+    its tensor, and with its random bits. The first beat after a reset is the first of a block, and ``config.beats``
+    beats are a block. A beat leaves at an edge with ``o_valid`` and ``o_ready``, together with the scale of its block,
+    and does not change before. If nothing waits, a beat enters and a beat leaves at every edge. ``i_ready`` follows
+    ``o_ready`` within the cycle, or, with the interface `Interface.SKID`, depends on registers only. Reset drops all
+    beats inside.
 
     Parameters
     ----------

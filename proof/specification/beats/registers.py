@@ -31,7 +31,7 @@ def controls(design: Design, config: EncoderConfig, inner: str) -> Induction:
     constants = [port.name for port in constants_of(config)]
     random = config.numerics.random_bits * config.lanes
     states = -(-random // WORD)
-    registers = {"seen_begun": "has_begun", "seen_inside": "packets_inside"}
+    registers = {"seen_begun": "has_begun", "seen_counted": "packets_inside"}
     if config.alternatives:
         registers |= {"seen_mode": "mode_of_packets", "seen_wanted": "mode_setting"}
     registers |= {f"seen_{name}": f"{name}_of_packets" for name in constants}
@@ -48,7 +48,7 @@ def controls(design: Design, config: EncoderConfig, inner: str) -> Induction:
             *(["mode"] if modes else []),
         ]
     )
-    wires = {"begun": "begun", "inside": "inside"} | ({"mode": "mode", "wanted": "wanted"} if modes else {})
+    wires = {"begun": "begun", "counted": "counted"} | ({"mode": "mode", "wanted": "wanted"} if modes else {})
     wires |= {name: f"constants[{WORD * at} +: {WORD}]" for at, name in enumerate(constants)}
     wires |= {f"{name}_setting": f"settings[{WORD * at} +: {WORD}]" for at, name in enumerate(constants)}
     wires |= {f"state{number}": f"states[{WORD * number} +: {WORD}]" for number in range(states)}
@@ -60,7 +60,7 @@ def controls(design: Design, config: EncoderConfig, inner: str) -> Induction:
     wrapper = f"""module {top}(input clk, rst, encoder_tready, {entering},
   output s_tready, encoder_tvalid, assumed, output {vector(len(WRONG))} wrong, output [4:0] related,
   output bvalid, rvalid, output {vector(max(1, user))} encoder_tuser);
-  wire [1:0] bresp, rresp; wire [31:0] rdata; wire begun; wire [3:0] inside;
+  wire [1:0] bresp, rresp; wire [31:0] rdata; wire begun; wire [3:0] counted;
   wire {vector(max(1, modes))} mode, wanted; wire {vector(WORD * many)} constants, settings;
   wire {vector(WORD * max(1, states))} states; wire {vector(max(1, user))} own = {f"{{{own}}}" if own else "1'b0"};
   {"" if has_user else "assign encoder_tuser = 0;"}
@@ -76,7 +76,7 @@ def controls(design: Design, config: EncoderConfig, inner: str) -> Induction:
     .has_byte(s_axis_tkeep[0]), .m_tvalid({ENCODER}_m_axis_tvalid), .m_tready(m_axis_tready),
     .m_tlast({ENCODER}_m_axis_tlast), .encoder_tvalid(encoder_tvalid), .encoder_tready(encoder_tready),
     .encoder_tuser(encoder_tuser), .own_tuser(own), .bvalid(bvalid), .bready(s_axil_bready), .bresp(bresp),
-    .rvalid(rvalid), .rready(s_axil_rready), .rresp(rresp), .rdata(rdata), .has_begun(begun), .inside(inside),
+    .rvalid(rvalid), .rready(s_axil_rready), .rresp(rresp), .rdata(rdata), .has_begun(begun), .counted(counted),
     .mode(mode), .mode_setting(wanted), .constants(constants), .settings(settings), .states(states),
     .assumed(assumed), .wrong(wrong), .related(related));
 endmodule

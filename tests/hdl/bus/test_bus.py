@@ -61,7 +61,7 @@ def test_other_widths_are_refused(bits):
 
 @pytest.mark.parametrize("text", ["", "x", "64,", "1,2,3", "-64", "\N{SUPERSCRIPT TWO}"])
 def test_texts_without_widths_are_refused(text):
-    with pytest.raises(ValueError, match="^a bus is bits of a word, as 128, or 256,64 to enter and to leave, not "):
+    with pytest.raises(ValueError, match="^give a bus as 128, or 256,64 to enter and to leave, not "):
         BusWidths.parsed(text)
 
 
@@ -71,7 +71,7 @@ SR = {"lanes": 4, "interface": "axis", "rounding": "sr", "random_bits": 8}
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
-        (converter_config("e4m3", lanes=4), "a bus has AXI4-Stream: give interface=axis too"),
+        (converter_config("e4m3", lanes=4), "words of a bus need AXI4-Stream: give interface=axis too"),
         (converter_config("e4m3", **SR), "random bits enter with each beat, .*: give --registers too"),
         (
             cast_config("e4m3", **SR),

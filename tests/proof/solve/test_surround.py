@@ -103,6 +103,7 @@ WIRES = {
     "a stream is connected to another": (r"\.s_tlast\(s_axis_tlast\)", ".s_tlast(m_axis_tready)", "s_tlast of s_axis"),
     "a ready is constant": (r"\.m_axis_tready\(m_axis_tready\)", ".m_axis_tready(1'h1)", "m_axis_tready of top"),
     "a scale has no byte": (r"\.s_tkeep\(1'h1\)", ".s_tkeep(1'h0)", "s_tkeep of m_axis_scale_words"),
+    "a reset does not clear the count": (r"aresetn \? (\w+) : [23]'h0;", r"\1;", "does not clear count"),
     "a gate is between": (r"\.aclk\(aclk\)", ".aclk(aclk & aresetn)", "does more than connect"),
 }
 

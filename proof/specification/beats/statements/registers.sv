@@ -16,7 +16,7 @@ module mxcast_registers #(
   input encoder_tvalid, encoder_tready, input [USER-1:0] encoder_tuser, own_tuser,
   input bvalid, bready, input [1:0] bresp, input rvalid, rready, input [1:0] rresp, input [31:0] rdata,
   // registers of the design
-  input has_begun, input [3:0] inside, input [MODE-1:0] mode, mode_setting,
+  input has_begun, input [3:0] counted, input [MODE-1:0] mode, mode_setting,
   input [CONSTANTS-1:0] constants, settings, input [STATES-1:0] states,
   output assumed,
   output [6:0] wrong,
@@ -73,6 +73,6 @@ module mxcast_registers #(
     // 1: the mode changes while no packet is inside
     !HAS_MODE || was_reset || mode == was_mode || could_change,
     // 0: packets are known
-    has_begun == begun && inside == packets
+    has_begun == begun && counted == packets
   };
 endmodule
