@@ -35,4 +35,4 @@ IN_BEATS: dict[str, AnyProvable] = {
 
 def provable(config: HardwareConfig) -> AnyProvable:
     """The proof of the operation of a configuration."""
-    return (IN_BEATS if config.has_beats else OPERATIONS)[config.numerics.name]
+    return (IN_BEATS if config.in_beats else OPERATIONS)[config.numerics.name]

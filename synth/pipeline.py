@@ -167,7 +167,7 @@ def sections(config: HardwareConfig, target: str = "ecp5") -> tuple[dict[str, fl
     """
     if target not in DELAYS:
         raise ValueError(unknown_name("target with delays", target, DELAYS))
-    if isinstance(config, StreamConfig) and config.has_beats:
+    if isinstance(config, StreamConfig) and config.in_beats:
         delays, widths = sections(config.at_once, target)
         return {place: delays[place] for place in config.stages}, {place: widths[place] for place in config.stages}
     places, chosen = config.stages, TARGETS[target]

@@ -252,7 +252,7 @@ def _verdict(proof: Proof) -> str:
             inputs = f"all 2^{bits} blocks, under the constants of every tensor"
             if any(port.role is Role.ROW_CELLS for port in proof.config.ports):
                 inputs += " with the rows of its table"
-        if proof.config.has_beats:
+        if proof.config.in_beats:
             part = "packets" if proof.config.has_axis else "rows" if isinstance(numerics, TileEncode) else "beats"
             inputs += f", in {part} with any stalls and resets"
         top = proof.around.top(proof.verilog.stem)

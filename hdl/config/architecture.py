@@ -257,10 +257,8 @@ class StreamArchitecture(Architecture):
 class BeatArchitecture(StreamArchitecture):
     """The micro-architecture of hardware whose blocks may enter and leave in beats of ``lanes`` elements."""
 
-    NEEDS_LANES: ClassVar[bool] = True
-    """Do interfaces other than `Interface.STREAM` need lanes?"""
     MEETING: ClassVar[str] = "scale"
-    """The stage boundary that always has registers with lanes: there values of a block meet its elements."""
+    """The stage boundary that always has registers in beats: there values of a block meet its elements."""
 
     lanes: int = 0
     """Elements that enter and leave in a clock cycle; 0 for a whole block."""
@@ -272,8 +270,6 @@ class BeatArchitecture(StreamArchitecture):
         object.__setattr__(self, "scale_place", ScalePlace.named("scale_place", self.scale_place))
         if type(self.lanes) is not int:
             raise TypeError(f"lanes must be a whole number, not {excerpt(self.lanes)}")
-        if self.NEEDS_LANES and not self.lanes and self.interface is not Interface.STREAM:
-            raise ValueError(f"the interface {self.interface} needs lanes: give lanes too")
         if self.scale_place is not ScalePlace.APART:
             if self.interface is not Interface.AXIS:
                 raise ValueError(f"the scale is {self.scale_place} the codes in a stream only: give interface=axis")
@@ -281,9 +277,14 @@ class BeatArchitecture(StreamArchitecture):
                 raise ValueError(f"the layout {self.layout} says where the scale is: leave out scale_place")
 
     @property
+    def in_beats(self) -> bool:
+        """Do blocks enter in beats? A beat is a whole block without lanes, and with another interface than `STREAM`."""
+        return self.lanes > 0 or self.interface is not Interface.STREAM
+
+    @property
     def always_registered(self) -> frozenset[str]:
-        """Stage boundaries that always have registers; with lanes also `MEETING`."""
-        return super().always_registered | ({self.MEETING} if self.lanes else frozenset())
+        """Stage boundaries that always have registers; in beats also `MEETING`."""
+        return super().always_registered | ({self.MEETING} if self.in_beats else frozenset())
 
     @property
     def at_once(self) -> Self:
@@ -296,19 +297,7 @@ class BeatArchitecture(StreamArchitecture):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThroughArchitecture(BeatArchitecture):
-    """The micro-architecture of a decoder, in which no beat waits for the rest of its block."""
-
-    NEEDS_LANES: ClassVar[bool] = False
-
-    @property
-    def always_registered(self) -> frozenset[str]:
-        """Stage boundaries that always have registers; with beats also `MEETING`."""
-        return super().always_registered | ({self.MEETING} if self.interface is not Interface.STREAM else frozenset())
-
-
-@dataclass(frozen=True, kw_only=True)
-class DecoderArchitecture(ThroughArchitecture):
+class DecoderArchitecture(BeatArchitecture):
     """The micro-architecture of a decoder of a shared exponent."""
 
     CHOICES: ClassVar[Mapping[str, type[Rule]]] = DECODER_CHOICES
@@ -328,7 +317,7 @@ class CastArchitecture(StreamArchitecture):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nvfp4DecoderArchitecture(ThroughArchitecture):
+class Nvfp4DecoderArchitecture(BeatArchitecture):
     """The micro-architecture of an NVFP4 decoder, which has one form."""
 
     MEETING: ClassVar[str] = "products"
@@ -364,8 +353,8 @@ class Microarchitecture(BeatArchitecture):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.lanes and self.amax_key is AmaxKey.MAGNITUDE:
-            raise ValueError("lanes collect the reduced key of a block: leave amax_key as reduced")
+        if self.in_beats and self.amax_key is AmaxKey.MAGNITUDE:
+            raise ValueError("beats bring the reduced key of a block: leave amax_key as reduced")
         if self.lanes == 1 and self.amax is not Amax.COMPARE:
             raise ValueError("one lane has no numbers to compare in a cycle: leave amax as compare")
         if self.amax is not Amax.COMPARE and self.amax_key is AmaxKey.MAGNITUDE:

@@ -29,7 +29,7 @@ from .hardware import HardwareConfig, Op
 if TYPE_CHECKING:
     from ..lanes.packed import BlockStream
 
-OF_BLOCK = (Role.MODE, Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT)
+OF_BLOCK = (Role.MODE, Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT, Role.TENSOR_AMAX)
 """Roles of inputs of an encoder that belong to a whole block."""
 
 WITH_CODES = (Role.RANDOM, Role.TENSOR_SCALE)
@@ -169,8 +169,7 @@ class BeatConfig(StreamConfig[Op]):
         if stream is None:
             return
         if micro.lanes and stream.packing is Packing.HALVES:
-            without = "layout" if micro.NEEDS_LANES else "lanes"
-            raise ValueError(f"a byte has codes of both halves of a block: leave out {without}")
+            raise ValueError("a byte has codes of both halves of a block: leave out lanes")
         if micro.lanes and stream.packing is Packing.HIGH_PARTS and micro.lanes % 4:
             raise ValueError("three bytes have four codes: give lanes=4 or more")
         if stream.word_bits(element, self.lanes) % BYTE:
@@ -209,7 +208,7 @@ class BeatConfig(StreamConfig[Op]):
 
 @dataclass(frozen=True, kw_only=True)
 class StoredConfig(BeatConfig[Op]):
-    """The configuration of an encoder. With lanes a store holds a block until its scale is known."""
+    """The configuration of an encoder. In beats a store holds a block until its scale is known."""
 
     @property
     def gathered(self) -> int:
@@ -217,7 +216,9 @@ class StoredConfig(BeatConfig[Op]):
 
     @property
     def latency(self) -> int:
-        return super().latency + self.has_axis + (not self.is_even)  # registers at the input, and of packed blocks
+        stored = self.beats if self.in_beats else 0
+        around = self.has_axis + (not self.is_even)  # registers at the input, and of packed blocks
+        return len(self.microarchitecture.registered_after) + stored + around
 
     @property
     def axis_pins(self) -> tuple[Port, ...]:

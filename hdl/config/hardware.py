@@ -287,11 +287,6 @@ class HardwareConfig(ABC, Generic[Op]):
         return len(self.microarchitecture.registered_after) + (self.gathered if self.gathered > 1 else 0)
 
     @property
-    def has_beats(self) -> bool:
-        """Has it lanes, or another interface than valid and ready?"""
-        return self.beats > 1 or self.is_elastic
-
-    @property
     def is_elastic(self) -> bool:
         """Does no output follow an input within a cycle?"""
         return False
@@ -308,7 +303,7 @@ class HardwareConfig(ABC, Generic[Op]):
 
     @property
     def in_beats(self) -> bool:
-        """Do ports say where a beat is in its block? Without lanes each beat is a whole block."""
+        """Has it lanes, or another interface than valid and ready? Without lanes each beat is a whole block."""
         return self.beats > 1 or self.is_elastic
 
     @property

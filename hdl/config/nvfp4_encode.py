@@ -82,10 +82,10 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
                 rules.order in BY_DIVISOR and form is not Nvfp4Form.THRESHOLDS
             ),
             "the form table has no registers: leave out registered_after": (
-                is_table and len(micro.registered_after) > 0 and not micro.lanes
+                is_table and len(micro.registered_after) > 0 and not micro.in_beats
             ),
-            "the form table needs whole blocks, but lanes deliver parts of a block: leave out form or lanes": (
-                is_table and micro.lanes > 0
+            "the form table has a handshake without registers only: leave out form, lanes and interface": (
+                is_table and micro.in_beats
             ),
             "four_over_six compares errors of whole blocks, but lanes deliver parts of a block: leave out lanes": (
                 rules.four_over_six is not FourOverSix.OFF and micro.lanes > 0

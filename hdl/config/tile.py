@@ -9,7 +9,7 @@ from typing import ClassVar, TypeAlias, Unpack
 
 from ...spec import BlockFormat, ColumnOrder, NumberFormat, Port, TileEncode, TileFields, tile_encoding
 from ...spec.catalogue import constructed
-from .architecture import Amax, AmaxKey, Microarchitecture, MicroarchitectureFields
+from .architecture import Amax, AmaxKey, Interface, Microarchitecture, MicroarchitectureFields
 from .encode import SCALE_STAGE, ConverterConfig
 from .goals import Goal, fields_of, optimized
 from .hardware import Fields, HardwareConfig, TargetFields
@@ -59,6 +59,7 @@ class TileConfig(HardwareConfig[TileEncode]):
         micro = self.microarchitecture
         return {
             "a row of the tile enters in a cycle: leave out lanes": micro.lanes > 0,
+            "a tile has valid and ready: leave out interface": micro.interface is not Interface.STREAM,
             "a tile collects the reduced keys of its columns: leave amax_key as reduced": (
                 micro.amax_key is AmaxKey.MAGNITUDE
             ),

@@ -37,6 +37,7 @@ class LaneDecoder(Pipeline[AnyDecoder]):
     i_ready, o_valid : out
     """
 
+    IN_BEATS = True
     SIGNALS = frozenset(("beat_numbers",))
 
     def elaborate(self, platform: object) -> Module:

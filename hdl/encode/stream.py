@@ -68,7 +68,7 @@ class StreamConverter(wiring.Component):
         self.config = config = converter_config(config, profile, **fields)
         if not config.latency:
             raise ValueError("a converter without registers has no streams: give registered_after")
-        self.converter = (LaneConverter if config.beats > 1 else BlockConverter)(config)
+        self.converter = (LaneConverter if config.in_beats else BlockConverter)(config)
         set_elaborated(self, False)
         super().__init__(
             {"i": In(stream.Signature(payload(config, "input"))), "o": Out(stream.Signature(payload(config, "output")))}

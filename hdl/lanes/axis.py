@@ -95,6 +95,7 @@ class AxisConverter(Pipeline[EncoderConfig]):
 
     def marks_of_beat(self, datapath: Datapath, control: ElasticControl) -> Value:
         """The marks of the beat that leaves the store."""
+        assert datapath.marks_of_block is not None
         ends_packet, completed = datapath.marks_of_block[0], datapath.marks_of_block[1]
         return Cat(control.is_last_read & ends_packet, ends_packet, completed)
 
@@ -141,15 +142,15 @@ class AxisConverter(Pipeline[EncoderConfig]):
         valid_q = Signal()
         last_q = Signal(reset_less=True)
         completed_q = Signal(reset_less=True)
-        beat = Signal(range(config.beats))  # the place of this beat in its block
         moves = Signal()
         pads = Signal()
         running_q = Signal()  # the reset is over
         enters = Signal()
         kept = [self.s_axis_tkeep[width // BYTE * (lane + 1) - 1] for lane in range(config.lanes)]
+        beat = Signal(range(config.beats))  # the place of this beat in its block
         m.d.comb += [
             moves.eq(ready | ~valid_q),
-            pads.eq(valid_q & last_q & ~beat.all()),  # the next beat is one of zeros
+            pads.eq(valid_q & last_q & ~beat.all() if config.beats > 1 else 0),  # the next beat is one of zeros
             self.s_axis_tready.eq(moves & ~pads & running_q),
             enters.eq(self.s_axis_tvalid & running_q & (self.s_axis_tkeep[0] | self.s_axis_tlast)),
         ]
@@ -165,8 +166,9 @@ class AxisConverter(Pipeline[EncoderConfig]):
                 m.d.sync += x_q[part].eq(self.s_axis_tdata[part])
                 with m.If(pads | ~is_kept):
                     m.d.sync += x_q[part].eq(0)
-        with m.If(ready & valid_q):
-            m.d.sync += beat.eq(beat + 1)
+        if config.beats > 1:
+            with m.If(ready & valid_q):
+                m.d.sync += beat.eq(beat + 1)
         m.d.comb += [keys.x.eq(x_q), keys.marks.eq(Cat(last_q, completed_q))]
         if hasattr(self, "s_axis_tuser"):
             user_q = Signal(len(self.s_axis_tuser), reset_less=True)

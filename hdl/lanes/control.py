@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Const, Module, Signal, Value
 
 from ..config.hardware import HardwareConfig
 from ..config.tile import TileConfig
@@ -73,9 +73,15 @@ class BeatControl(FlowControl):
         self.writes = self.signal("writes")
         self.write_beat = self.signal("write_beat", address)
         self.read_beat = self.signal("read_beat", address)
-        beat = slice(0, (config.beats - 1).bit_length())
-        self.is_first_write, self.is_last_write = ~self.write_beat[beat].any(), self.write_beat[beat].all()
-        self.is_first_read, self.is_last_read = ~self.read_beat[beat].any(), self.read_beat[beat].all()
+        self.is_first_write, self.is_last_write = self._ends(self.write_beat)
+        self.is_first_read, self.is_last_read = self._ends(self.read_beat)
+
+    def _ends(self, address: Signal) -> tuple[Value, Value]:
+        """Is the beat at an address the first or the last of its block?"""
+        if self.config.beats == 1:
+            return Const(1, 1), Const(1, 1)
+        place = address[: (self.config.beats - 1).bit_length()]
+        return ~place.any(), place.all()
 
     def places(self) -> tuple[str, ...]:
         """Stage boundaries with registers in front of the store and behind it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from ..config.encode import ConverterConfig
 from ..config.nvfp4_encode import Nvfp4Config
@@ -40,41 +40,73 @@ class Datapath:
     ) -> None:
         entering, leaving = marks
         self.keys, self.codes = keys, codes = _parts(config, entering, leaving)
-        has_random, halves = config.numerics.random_bits > 0, control.SLOTS > 1
-        word = Cat(keys.numbers, keys.random_of_beat) if has_random else keys.numbers
-        store = BlockStore(len(word), config.beats * control.SLOTS)
-        accumulator = (KeyHolder if halves else KeyAccumulator)(keys.key.shape())
+        self.config, self.control = config, control
         m.submodules.beat_keys = instantiated(keys, platform)
-        m.submodules.key_accumulator = instantiated(accumulator, platform)
-        m.submodules.block_store = instantiated(store, platform)
+        of_block = {port.name: getattr(keys, f"{port.name}_of_beat") for port in config.of_block}
+        marks_of_beat = {"marks": keys.marks_of_beat} if entering else {}
+        word: dict[str, Value] = {"numbers": keys.numbers}
+        if config.numerics.random_bits:
+            word["random"] = keys.random_of_beat
+        if config.beats == 1:
+            word |= {"key": Value.cast(keys.key), **of_block, **marks_of_beat}
+            found = self._stored(m, platform, word)
+        else:
+            found = self._accumulated(m, platform)
+            found |= self._stored(m, platform, word)
+            found |= self._kept(m, of_block, marks_of_beat)
         m.submodules.beat_codes = instantiated(codes, platform)
+        self.marks_of_block = found.pop("marks", None)
         m.d.comb += [
-            accumulator.enable.eq(control.writes),
-            accumulator.is_first.eq(control.is_first_write),
-            *([accumulator.is_last.eq(control.is_last_write)] if isinstance(accumulator, KeyHolder) else []),
-            accumulator.key.eq(keys.key),
-            store.enable.eq(control.writes),
-            store.write_beat.eq(control.write_beat),
-            store.word.eq(word),
-            store.read_beat.eq(control.read_beat),
             codes.enable.eq(control.back_enable),
-            codes.key.eq(accumulator.amax),
-            codes.numbers.eq(store.stored),
-            *([codes.random.eq(store.stored[len(keys.numbers) :])] if has_random else []),
+            *(getattr(codes, name).eq(value) for name, value in found.items()),
             codes.is_first.eq(control.is_first_read),
             codes.is_last.eq(control.is_last_read),
             *([keys.enable.eq(control.front_enable)] if "enable" in keys.signature.members else []),
         ]
+
+    def _stored(self, m: Module, platform: object, values: dict[str, Value]) -> dict[str, Value]:
+        """The values of a beat, behind the store."""
+        control, word = self.control, Cat(values.values())
+        store = BlockStore(len(word), self.config.beats * control.SLOTS)
+        m.submodules.block_store = instantiated(store, platform)
+        m.d.comb += [
+            store.enable.eq(control.writes),
+            store.write_beat.eq(control.write_beat),
+            store.word.eq(word),
+            store.read_beat.eq(control.read_beat),
+        ]
+        found, rest = dict[str, Value](), store.stored[:]
+        for name, value in values.items():
+            found[name], rest = rest[: len(value)], rest[len(value) :]
+        return found
+
+    def _accumulated(self, m: Module, platform: object) -> dict[str, Value]:
+        """The largest key of a block."""
+        control, key = self.control, self.keys.key
+        accumulator = (KeyHolder if control.SLOTS > 1 else KeyAccumulator)(key.shape())
+        m.submodules.key_accumulator = instantiated(accumulator, platform)
+        m.d.comb += [
+            accumulator.enable.eq(control.writes),
+            accumulator.is_first.eq(control.is_first_write),
+            *([accumulator.is_last.eq(control.is_last_write)] if isinstance(accumulator, KeyHolder) else []),
+            accumulator.key.eq(key),
+        ]
+        return {"key": accumulator.amax}
+
+    def _kept(self, m: Module, of_block: dict[str, Value], marks: dict[str, Value]) -> dict[str, Value]:
+        """Values of the last beat of a block, kept until its first beat leaves the store, and its marks until its last
+        beat does."""
+        control, found = self.control, dict[str, Value]()
         block_ends = control.writes & control.is_last_write
-        for port in config.of_block:
-            kept = Signal(port.width, name=f"{port.name}_q", reset_less=True)
+        for name, value in of_block.items():
+            found[name] = kept = Signal(len(value), name=f"{name}_q", reset_less=True)
             with m.If(block_ends):
-                m.d.sync += kept.eq(getattr(keys, f"{port.name}_of_beat"))
-            m.d.comb += getattr(codes, port.name).eq(kept)
-        if entering:  # one for each half of the store
-            half = [Signal(entering, name=f"marks_of_half{number}_q", reset_less=True) for number in range(2)]
+                m.d.sync += kept.eq(value)
+        for name, value in marks.items():  # one for each half of the store
+            half = [Signal(len(value), name=f"{name}_of_half{number}_q", reset_less=True) for number in range(2)]
             for number, marks_q in enumerate(half):
                 with m.If(block_ends & (control.write_beat[-1] == number)):
-                    m.d.sync += marks_q.eq(keys.marks_of_beat)
-            self.marks_of_block = Signal(entering)
-            m.d.comb += self.marks_of_block.eq(Mux(control.read_beat[-1], half[1], half[0]))
+                    m.d.sync += marks_q.eq(value)
+            found[name] = Signal(len(value), name=f"{name}_of_block")
+            m.d.comb += found[name].eq(Mux(control.read_beat[-1], half[1], half[0]))
+        return found

@@ -1,7 +1,8 @@
-"""Valid and ready of an encoder with lanes, without a path from ``o_ready`` to ``i_ready`` within a cycle.
+"""Valid and ready of an encoder in beats, without a path from ``o_ready`` to ``i_ready`` within a cycle.
 
-The store holds two blocks, and the key of a complete block waits in a register of its own. So it is known one cycle
-before whether a beat can enter, and still a beat enters and a beat leaves in every cycle.
+The store holds two blocks, and the key of a complete block waits in a register of its own, or with a whole block in the
+store. So it is known one cycle before whether a beat can enter, and still a beat enters and a beat leaves in every
+cycle.
 """
 
 from __future__ import annotations
@@ -19,6 +20,29 @@ class ElasticControl(BeatControl):
     SLOTS = 2
 
     def store(self, m: Module) -> None:
+        (self._whole_blocks if self.config.beats == 1 else self._parts_of_blocks)(m)
+
+    def _whole_blocks(self, m: Module) -> None:
+        """A queue of two blocks."""
+        has_block = Signal()
+        after_write = Signal.like(self.write_beat)
+        after_read = Signal.like(self.read_beat)
+        remains = Signal()  # a block waits after this cycle, next to one that is written now
+        m.d.comb += [
+            self.reads.eq(has_block & self.back_enable),
+            after_write.eq(self.write_beat + self.writes),
+            after_read.eq(self.read_beat + self.reads),
+            remains.eq(has_block & ~(self.back_enable & self.is_apart())),
+        ]
+        m.d.sync += [
+            self.write_beat.eq(after_write),
+            self.read_beat.eq(after_read),
+            has_block.eq(remains | self.writes),
+        ]
+        m.d.sync += self.can_write.eq((after_write != after_read) | ~(remains | self.writes))
+
+    def _parts_of_blocks(self, m: Module) -> None:
+        """A block is read when it is complete."""
         key_waits = Signal()  # of a complete block, of which no beat has been read
         whole = Signal()
         after_write = Signal.like(self.write_beat)

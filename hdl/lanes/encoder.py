@@ -39,6 +39,7 @@ class LaneConverter(Pipeline[EncoderConfig]):
     i_ready, o_valid : out
     """
 
+    IN_BEATS = True
     SIGNALS = frozenset(("beat_keys", "block_store", "key_accumulator", "beat_codes"))
 
     def elaborate(self, platform: object) -> Module:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 
+from ...spec import FourOverSix
 from ..config.nvfp4_encode import Nvfp4Config
 from ..emission.modules import instantiated
+from ..nvfp4.candidate import better
 from ..nvfp4.encoder import SCALE_UNITS, Nvfp4Maximum
 from ..nvfp4.lanes import connect_constants, encoded
 from ..primitives.register import Stage
@@ -58,7 +60,12 @@ class Nvfp4Codes(BackPart[Nvfp4Config]):
         for boundary in config.scale_stages:  # the unit has its own registers
             now = now.crossed(boundary, control=kept, **now.values)
         place = now.values
-        now = now.crossed("scale", control=kept, scale=unit.scale, **place)
-        now, codes = encoded(m, platform, self, now, {name: now.values[name] for name in place})
+        larger = {} if config.numerics.four_over_six is FourOverSix.OFF else {"larger": unit.larger}
+        now = now.crossed("scale", control=kept, scale=unit.scale, **larger, **place)
+        lanes = better if larger else encoded
+        now, codes = lanes(m, platform, self, now, {name: now.values[name] for name in place})
+        scale = Signal(len(now.scale), name="chosen_scale")  # once, in front of the registers at the output
+        m.d.comb += scale.eq(now.scale)
+        now.values["scale"] = scale
         self.leave(m, now, codes.values())
         return m

@@ -5,6 +5,8 @@ Elements have eight magnitudes under a scale. These are computed once, and each 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -17,7 +19,7 @@ from ..primitives.binary32.arithmetic import ONE_AND_A_HALF, Number, normalised,
 from ..primitives.binary32.limits import INF, limited, opened
 from ..primitives.binary32.sums import LONG, added, difference, quotient
 from ..primitives.register import Stage, enable_port
-from .lanes import encoded
+from .lanes import Component, encoded
 from .thresholds import chosen
 
 BEYOND = INF + (1 << FP32.man_bits)
@@ -172,3 +174,37 @@ class Candidate(wiring.Component):
             now = now.crossed(f"sum{number}", **waiting, total=adder.total)
         m.d.comb += [self.p.eq(Cat(*(now.values[name] for name in codes))), self.error.eq(now.values[total])]
         return m
+
+
+def better(
+    m: Module, platform: object, component: Component, now: Stage, also: Mapping[str, Value] = {}
+) -> tuple[Stage, dict[str, Value]]:
+    """The stage of a component after both scales were tried, with the better scale and its codes. ``also`` are more
+    values of the stage.
+
+    The larger scale is better if its error is smaller. It is never better in a block with NaN or Inf.
+    """
+    config, rules = component.config, component.config.numerics
+    numbers = [(rules.source, now.x.word_select(lane, rules.source.bits)) for lane in range(rules.block_size)]
+    specials = [number[format.man_bits : -1].all() for format, number in [*numbers, (FP32, now.a)]]
+    scales = {"scale": now.scale, "larger": now.larger}
+    tried = {name: Candidate(config) for name in scales}
+    for name, candidate in tried.items():
+        m.submodules[f"{name}_candidate"] = instantiated(candidate, platform)
+        m.d.comb += [getattr(candidate, port).eq(now.control[port]) for port in ("x", "d", "a")]
+        m.d.comb += candidate.scale.eq(scales[name])
+        if "enable" in candidate.signature.members:
+            m.d.comb += candidate.enable.eq(component.enable)
+    now = Stage(m, component, values={**scales, "is_special": Cat(*specials).any(), **also})
+    for boundary in config.candidate_stages:
+        now = now.crossed(boundary, **now.values)
+    six, four = tried.values()
+    is_better = Signal()
+    m.d.comb += is_better.eq(~now.is_special & (four.error < six.error) & (four.error < INF))
+    bits = rules.block.element.bits
+    codes = {
+        lane_name("p", lane, rules): Mux(is_better, *(one.p.word_select(lane, bits) for one in (four, six)))
+        for lane in range(rules.block_size)
+    }
+    passed = {name: now.values[name] for name in also}
+    return Stage(m, component, values={"scale": Mux(is_better, now.larger, now.scale), **passed}), codes

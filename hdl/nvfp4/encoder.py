@@ -6,19 +6,17 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec import FP32, BlockFormat, FourOverSix, NumberFormat, Nvfp4Encode, Order
+from ...spec import BlockFormat, FourOverSix, NumberFormat, Nvfp4Encode, Order
 from ..config.nvfp4_encode import Nvfp4Config, Nvfp4HardwareFields, nvfp4_config
 from ..emission.modules import instantiated
-from ..encode.operand import lane_name
 from ..primitives.amax import largest
-from ..primitives.binary32.limits import INF
 from ..primitives.pipeline import Pipeline
 from ..primitives.register import Stage, enable_port
-from .candidate import Candidate
+from .candidate import better
 from .lanes import connect_constants, encoded
 from .ratio_scale import RatioScale, UnlimitedScale
 from .scale import DefaultedScale, Nvfp4Scale
@@ -133,7 +131,7 @@ class Nvfp4Converter(Pipeline[Nvfp4Config]):
             now, codes = encoded(m, platform, self, now)
         else:
             now = now.crossed("scale", control=kept, scale=unit.scale, larger=unit.larger)
-            now, codes = self.better(m, platform, now)
+            now, codes = better(m, platform, self, now)
         now = now.crossed("output", control=(), scale=now.scale, **codes)
         bits = rules.block.element.bits
         m.d.comb += self.scale.eq(now.scale)
@@ -142,31 +140,3 @@ class Nvfp4Converter(Pipeline[Nvfp4Config]):
         if config.latency:
             self.handshake(m)
         return m
-
-    def better(self, m: Module, platform: object, now: Stage) -> tuple[Stage, dict[str, Value]]:
-        """The stage after both scales were tried, with the better scale and its codes.
-
-        The larger scale is better if its error is smaller. It is never better in a block with NaN or Inf.
-        """
-        rules = self.config.numerics
-        numbers = [(rules.source, now.x.word_select(lane, rules.source.bits)) for lane in range(rules.block_size)]
-        specials = [number[format.man_bits : -1].all() for format, number in [*numbers, (FP32, now.a)]]
-        scales = {"scale": now.scale, "larger": now.larger}
-        tried = {name: Candidate(self.config) for name in scales}
-        for name, candidate in tried.items():
-            m.submodules[f"{name}_candidate"] = instantiated(candidate, platform)
-            m.d.comb += [getattr(candidate, port).eq(now.control[port]) for port in ("x", "d", "a")]
-            m.d.comb += candidate.scale.eq(scales[name])
-            self.tell(m, now, candidate)
-        now = Stage(m, self, values={**scales, "is_special": Cat(*specials).any()})
-        for boundary in self.config.candidate_stages:
-            now = now.crossed(boundary, **now.values)
-        six, four = tried.values()
-        is_better = Signal()
-        m.d.comb += is_better.eq(~now.is_special & (four.error < six.error) & (four.error < INF))
-        bits = rules.block.element.bits
-        codes = {
-            lane_name("p", lane, rules): Mux(is_better, *(one.p.word_select(lane, bits) for one in (four, six)))
-            for lane in range(rules.block_size)
-        }
-        return Stage(m, self, values={"scale": Mux(is_better, now.larger, now.scale)}), codes

@@ -9,6 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import Role
+from ..config.command import command_line
 from ..config.hardware import HardwareConfig
 from ..emission.stored import wire
 from .elaboration import set_elaborated
@@ -23,6 +24,9 @@ class Pipeline(wiring.Component, Generic[Config]):
     SIGNALS: ClassVar[frozenset[str]] = frozenset()
     """Names of signals in the module that are not ports. A module of the same name would be hidden."""
 
+    IN_BEATS: ClassVar[bool] = False
+    """Do blocks enter in beats?"""
+
     def __new__(cls, *arguments: object, **fields: object) -> Self:
         self = super().__new__(cls, *arguments, **fields)
         set_elaborated(self)  # until the configuration is accepted
@@ -30,6 +34,9 @@ class Pipeline(wiring.Component, Generic[Config]):
 
     def __init__(self, config: Config) -> None:
         self.config = config
+        if config.has_axis or config.in_beats != self.IN_BEATS:
+            takes = "beats" if self.IN_BEATS else "whole blocks without lanes"
+            raise ValueError(f"{type(self).__name__} takes {takes} by valid and ready, not {command_line(config)}")
         set_elaborated(self, False)
         super().__init__(
             {

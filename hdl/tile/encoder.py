@@ -65,6 +65,7 @@ class TileEncoder(Pipeline[TileConfig]):
     i_ready, o_valid : out
     """
 
+    IN_BEATS = True
     SIGNALS = frozenset(
         (
             *("tile_keys", "tile_store", "row_codes", "column_store", "exchange", "code_store", "result_store"),

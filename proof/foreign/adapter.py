@@ -40,7 +40,7 @@ class Adapter:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.config.has_beats:
+        if self.config.in_beats:
             self.asked = self._with_clock()
         self.folder.mkdir(parents=True, exist_ok=True)
         _ = self.connections  # report a wrong map first
@@ -65,7 +65,7 @@ class Adapter:
     @property
     def ours(self) -> tuple[Port, ...]:
         """Our ports, without clock and reset."""
-        pins = self.config.pins if self.config.has_beats else self.numerics.ports
+        pins = self.config.pins if self.config.in_beats else self.numerics.ports
         return tuple(pin for pin in pins if pin.role not in (Role.CLOCK, Role.RESET))
 
     def _with_clock(self) -> PortMap:
@@ -156,7 +156,7 @@ class Adapter:
         """The Verilated design. Raises `DesignError` if Verilator cannot read it."""
         text, name, asked = settling(self.verilog), self.wrapper_name, self.asked
         with verilator_reads():
-            if self.config.has_beats:
+            if self.config.in_beats:
                 text, name = behind_ports(self.config, text, name)
                 library = build(text, name, self.config.ports, lint=False)
                 return BeatDriver(library, self.config, self.seed, is_ours=False)
@@ -166,7 +166,7 @@ class Adapter:
 
     def design(self, reader: str) -> Design:
         """The design in its wrapper, as a reader of Yosys reads it."""
-        text = f"{self.wrapper(self.config.has_beats)}\n{self.text}"  # the handshake is proved with its reset
+        text = f"{self.wrapper(self.config.in_beats)}\n{self.text}"  # the handshake is proved with its reset
         return Design(text, self.wrapper_name, self.folder / reader, reader)
 
 

@@ -23,8 +23,8 @@ def decoder_of(encoder: ConverterConfig) -> DecoderConfig:
     """
     if encoder.alternatives:
         raise ValueError("a pair is of one format and one scale rule")
-    if encoder.beats > 1:
-        raise ValueError("a pair converts whole blocks: leave out lanes")
+    if encoder.in_beats:
+        raise ValueError("a pair converts whole blocks by valid and ready: leave out lanes and interface")
     rules = encoder.numerics
     profile = encoder.profile if encoder.profile in DECODERS else "ocp"
     registered = "output" if encoder.latency else ""

@@ -76,7 +76,7 @@ ENCODER = Ends(
     scales=("m_axis_scale_tready",),
 )
 
-CONSTANTS = ("k", "d")
+CONSTANTS = ("k", "d", "a")
 """Inputs of an NVFP4 encoder with the constants of a tensor."""
 
 DECODER = Ends(
@@ -213,6 +213,11 @@ class Beats:
         return self.config.is_elastic and bool(self.ends.front)
 
     @property
+    def is_whole(self) -> bool:
+        """Is a beat of an encoder a whole block, which the store holds with its key?"""
+        return bool(self.ends.front) and self.config.beats == 1
+
+    @property
     def has_place(self) -> bool:
         """Is there a place for one beat at the input?"""
         return self.config.is_elastic and not self.ends.front and not self.config.has_axis
@@ -220,9 +225,9 @@ class Beats:
     @property
     def control_registers(self) -> tuple[str, ...]:
         """The wires of the registers that decide which beat enters the store and which one leaves it."""
-        own = self.ends.control if self.config.beats > 1 else ()
+        own = self.ends.control if self.config.beats > 1 or self.is_whole else ()
         if self.has_halves:
-            own = ("key_waits", "can_write", *own[1:])
+            own = ("has_block" if self.is_whole else "key_waits", "can_write", *own[1:])
         if self.has_place:
             own = (*own, "beat_held")
         return (*own, *(f"valid_{place}_q" for place in self.places))
@@ -257,6 +262,8 @@ class Beats:
             own, scales = (self.ends.packed, ()) if self.has_packed else (self.ends.axis, self.ends.scales)
             if not self.ends.front and len(self.design.modules[self.design.top]["ports"]["s_axis_tkeep"]["bits"]) == 1:
                 own = tuple(name for name in own if name != "offset")  # a word of one byte begins with it
+            if self.is_whole:
+                own = tuple(name for name in own if name != "beat")  # each beat is the first of its block
             registers, inputs = (*registers, *own), (*AXIS_HANDSHAKE, *scales)
             check_known(self.design, self.control(), AXIS_RESET, registers, inputs, self.under_valid)
         else:
@@ -270,7 +277,7 @@ class Beats:
             module = self._netlist(f"flatten {name}", *UNSAID, *FREED, "memory_map", *WITH_ENABLES, BITS)[name]
             of_block = self.ends.of_block if instance == self.ends.back else ()
             _check_early(module, instance)
-            Delay(module, instance, of_block).check(registers)
+            Delay(module, instance, of_block, all_first=self.is_whole).check(registers)
 
     def without_registers(self) -> dict[str, dict]:
         """The modules and those inside them, with wires in place of registers."""
@@ -400,10 +407,11 @@ def _captured(module: dict, name: str) -> list:
 
 
 class Delay:
-    """The check of a flat module of gates: which of its registers move when."""
+    """The check of a flat module of gates: which of its registers move when. ``all_first`` says that every beat is the
+    first of its block."""
 
-    def __init__(self, module: dict, instance: str, of_block: tuple[str, ...] = ()) -> None:
-        self.module, self.instance, self.of_block = module, instance, of_block
+    def __init__(self, module: dict, instance: str, of_block: tuple[str, ...] = (), *, all_first: bool = False) -> None:
+        self.module, self.instance, self.of_block, self.all_first = module, instance, of_block, all_first
         self.ports = {name: port["bits"] for name, port in module["ports"].items()}
         self.drivers = drivers_of(module)
 
@@ -425,7 +433,8 @@ class Delay:
             cell["type"] = "$_DFF_P_"
             del cell["connections"]["E"], cell["port_directions"]["E"]
         check_delay(self.module, registers)
-        self._check_sources(keeping)
+        if not self.all_first:
+            self._check_sources(keeping)
 
     def _firsts(self, registers: Iterable[dict]) -> dict[object, int]:
         """The bits that say that a beat is the first of its block, and how many registers each is behind."""
@@ -501,7 +510,7 @@ class Delay:
         (enable,) = self.ports.get("enable", [None])
         return all(
             self._value(bit, {enable: e, **dict.fromkeys(firsts, f), "0": False, "1": True}) == wanted(e, f)
-            for e, f in product((False, True), repeat=2)
+            for e, f in product((False, True), (True,) if self.all_first else (False, True))
         )
 
     def _value(self, bit: object, known: dict) -> bool:

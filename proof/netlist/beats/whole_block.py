@@ -36,7 +36,9 @@ def whole_block(design: Design, config: EncoderConfig, modules: dict[str, dict],
     """The design of a whole block, with the ports of ``config.at_once``, from ``modules`` without registers. ``kinds``
     names the modules in front of the store and behind it. Raises `StructureError` if a number reaches another lane than
     its own, or the key, the mode or the place of a beat does not pass as it has to."""
-    assembly = _Nvfp4Assembly if isinstance(config, Nvfp4Config) else _Assembly
+    assembly = _Assembly
+    if isinstance(config, Nvfp4Config):
+        assembly = _Nvfp4Assembly if config.beats > 1 else _Nvfp4Beat
     return assembly(design, config, modules, kinds).design()
 
 
@@ -296,6 +298,30 @@ class _Nvfp4Assembly(_Assembly):
         self.cells, found = outside, self.fresh(len(amax))
         self.add("maximum", MAXIMUM, {"x": x, "amax": found}, {"x": "input", "amax": "output"})
         return found
+
+
+class _Nvfp4Beat(_Nvfp4Assembly):
+    """The netlist of a block of NVFP4 that is one beat: the cells behind the store, which get what enters it."""
+
+    def lanes(self, largest: list) -> dict[str, list]:
+        keys, codes = self.flat_keys["ports"], self.codes["ports"]
+        if keys["numbers"]["bits"] != keys["x"]["bits"]:
+            raise StructureError("the store does not get the numbers of a beat as they are")
+        wires = {name: port["bits"] for name, port in self.ports.items()}
+        given = {**wires, "key": largest, "numbers": wires["x"], "is_first": "1", "is_last": "1"}
+        moved: dict[object, object] = {"0": "0", "1": "1", "x": "x"}
+        for name in codes.keys() & given.keys():
+            moved |= dict(zip(codes[name]["bits"], given[name]))
+
+        def shared(bits: list) -> list:
+            return [moved[bit] if bit in moved else moved.setdefault(bit, next(self.bits)) for bit in bits]
+
+        for name in reaching(self.codes, [*codes["scale"]["bits"], *codes["p"]["bits"]]):
+            cell = self.codes["cells"][name]
+            pins = {pin: shared(bits) for pin, bits in cell["connections"].items()}
+            self.cells[name] = {**cell, "connections": pins}
+        nets = self.codes["netnames"].items()
+        return {name: shared(net["bits"]) for name, net in nets if name not in (*codes, *self.ports)}
 
 
 def _parameter(value: int) -> str:

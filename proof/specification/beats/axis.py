@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....hdl.config.beats import BeatConfig
 from ....spec import Packing
 from ...netlist.beats.cuts import cut, seen
 from ...netlist.beats.parts import CODES, EARLY, KEYS, Beats
@@ -37,6 +38,11 @@ LEAVE_WRONG = (
     "m_axis_tkeep is not all ones, or a bit above the codes is set",
 )
 """Faults by the bits of ``wrong`` in `axis_leave.sv`."""
+
+
+def _place_bits(config: BeatConfig) -> int:
+    """Bits of the number of a beat in its block, at least one."""
+    return max(1, (config.beats - 1).bit_length())
 
 
 def around(beats: Beats) -> tuple[Induction, Induction]:
@@ -72,7 +78,8 @@ def core(beats: Beats, control: dict) -> dict:
     ]
     made = cut(cut(control, "valid_q", kept), "back_enable", [*kept, "cut_valid_q"])
     wires = {"seen_ready": "core_ready", "seen_coming": coming(beats)}
-    return seen(made, wires | {f"seen_marks_{half}": f"marks_of_half{half}_q" for half in (0, 1)})
+    halves = (0, 1) if beats.config.beats > 1 else ()  # a whole block has its marks in the store
+    return seen(made, wires | {f"seen_marks_{half}": f"marks_of_half{half}_q" for half in halves})
 
 
 def enters(beats: Beats, control: dict) -> Induction:
@@ -84,21 +91,23 @@ def enters(beats: Beats, control: dict) -> Induction:
     user = sum(given.values())
     of_keys = [name for name in control["ports"] if name.startswith(f"{KEYS}_") and name != f"{KEYS}_enable"]
     outside = ["aclk", "aresetn", *(name for name in control["ports"] if name.startswith("s_axis_"))]
-    made = seen(cut(control, "core_ready", [*outside, *of_keys]), {"seen_beat": "beat", "seen_running": "running_q"})
-    made = seen(made, {"seen_valid": "valid_q"})
+    place = {"seen_beat": "beat"} if config.beats > 1 else {}
+    registers = {**place, "seen_running": "running_q", "seen_valid": "valid_q"}
+    made = seen(cut(control, "core_ready", [*outside, *of_keys]), registers)
     # results of the module in front of the store lead nowhere from here
     made["ports"] = {
         name: port
         for name, port in made["ports"].items()
         if port["direction"] == "output" or not name.startswith(f"{KEYS}_")
     }
-    size, lanes, place = numerics.source.bits // 8, config.lanes, (config.beats - 1).bit_length()
+    size, lanes, bits = numerics.source.bits // 8, config.lanes, _place_bits(config)
     width = 8 * size * lanes
     wires = "".join(f"wire [{bits - 1}:0] {name}; " for name, bits in given.items())
     wrapper = f"""module {top}(input clk, rst, tlast, tvalid, core_ready, input [{width - 1}:0] tdata,
   input [{size * lanes - 1}:0] tkeep, input [{max(user, 1) - 1}:0] tuser,
   output tready, assumed, output [{len(ENTER_WRONG) - 1}:0] wrong, output [4:0] related);
-  wire [{width - 1}:0] core_x; wire [1:0] marks; wire core_valid, running; wire [{place - 1}:0] beat;
+  wire [{width - 1}:0] core_x; wire [1:0] marks; wire core_valid, running;
+  wire [{bits - 1}:0] beat{"" if place else " = 0"};
   wire [{max(user, 1) - 1}:0] core_user;
   {wires}
   assign core_user = {"{" + ", ".join(given) + "}" if user else "tuser"};
@@ -106,8 +115,8 @@ def enters(beats: Beats, control: dict) -> Induction:
     .s_axis_tlast(tlast), .s_axis_tvalid(tvalid), .s_axis_tready(tready), {".s_axis_tuser(tuser), " if user else ""}
     .cut_core_ready(core_ready), .{KEYS}_x(core_x), .{KEYS}_marks(marks),
     {"".join(f".{name}({name}), " for name in given)}
-    .seen_beat(beat), .seen_running(running), .seen_valid(core_valid));
-  mxcast_enter #(.LANES({lanes}), .SIZE({size}), .BEATS({config.beats}), .PLACE({place}), .USER({max(user, 1)})) enter(
+    {".seen_beat(beat), " if place else ""}.seen_running(running), .seen_valid(core_valid));
+  mxcast_enter #(.LANES({lanes}), .SIZE({size}), .BEATS({config.beats}), .PLACE({bits}), .USER({max(user, 1)})) enter(
     .clk(clk), .rst(rst), .tdata(tdata), .tkeep(tkeep), .tlast(tlast), .tvalid(tvalid), .tready(tready),
     .tuser({"tuser" if user else "1'b0"}), .core_valid(core_valid), .core_ready(core_ready), .core_x(core_x),
     .core_last(marks[0]), .core_completed(marks[1]), .core_user({"core_user" if user else "1'b0"}), .beat(beat),
@@ -140,7 +149,7 @@ def leaves(beats: Beats, control: dict) -> Induction:
     made = cut(control, valid, [*outside, *brought])
     widths = {name: len(port["bits"]) for name, port in made["ports"].items()}
     data, scale, whole = widths[f"{CODES}_p"], widths[f"{CODES}_next_scale"], widths["m_axis_tdata"]
-    place, blocks, bits = (config.beats - 1).bit_length(), blocks_of(config), config.numerics.block.element.bits
+    place, blocks, bits = _place_bits(config), blocks_of(config), config.numerics.block.element.bits
     places = blocks.places if blocks else places_of(Packing.LITTLE_ENDIAN, bits, config.lanes)
     at = {one[0] * bits + one[1]: number for number, one in enumerate(places) if one is not None}
     codes = ", ".join(f"m_axis_tdata[{at[bit]}]" for bit in reversed(range(data)))

@@ -128,12 +128,14 @@ class Order:
         valid = [f"valid_{place}_q" for place in beats.places[: beats.front + self.back]]
         halves = 1 + beats.has_halves
         words = [f"block_store.words[{place}]" for place in range(count * halves)] if self.has_store else []
-        waiting = {"can_write": ["can_write"], "running_key": ["key_accumulator.largest_q"]} if beats.has_halves else {}
+        waiting = {"can_write": ["can_write"]} if beats.has_halves else {}
+        if beats.has_halves and not self.beats.is_whole:
+            waiting["running_key"] = ["key_accumulator.largest_q"]
         for name in (*beats.control_registers, *waiting.get("running_key", ()), *words):
             if name not in nets:
                 raise StructureError(f"{design.top} has no register {name}")
         for name, members in {
-            **({name: [name] for name in beats.ends.control} if count > 1 else {}),
+            **({name: [name] for name in beats.ends.control} if count > 1 or self.beats.is_whole else {}),
             **({"has_block": beats.control_registers[:1]} if self.has_store else {}),
             **waiting,
             "front": valid[: beats.front],
@@ -169,19 +171,26 @@ class Order:
         if not self.has_store:
             ports = self.beats.design.modules[self.beats.modules[NUMBERS]]["ports"]
             return {"KEY": width("scale", "g"), "WORD": width("p", "random"), "STEADY": 1, "MODE": 1}
+        if self.beats.is_whole:
+            return {"KEY": 1, "WORD": width(*map(_entering, self.in_word)), "STEADY": 1, "MODE": 1}
         steady = max(1, width(*(f"{KEYS}_{name}_of_beat" for name in self.steady)))
         return {
             "KEY": width(f"{KEYS}_key"),
-            "WORD": width(f"{KEYS}_numbers", f"{KEYS}_random_of_beat"),
+            "WORD": width(*map(_entering, self.in_word)),
             "STEADY": steady,
             "MODE": steady + width(f"{KEYS}_marks_of_beat"),
         }
+
+    @property
+    def in_word(self) -> tuple[str, ...]:
+        """Inputs of the module behind the store that the store holds, the first in the low bits."""
+        return ("numbers", "random", *(("key", *self.steady, "marks") if self.beats.is_whole else ()))
 
     def _wrapper(self, ports: dict[str, dict]) -> str:
         """The module that connects the design and the statements."""
         beats, count = self.beats, self.beats.config.beats
         place, halves = max(1, (count - 1).bit_length()), 1 + beats.has_halves
-        widths, has_modes = self.widths(ports), self.has_store and bool(self.steady)
+        widths, has_modes = self.widths(ports), self.has_store and bool(self.steady) and not self.beats.is_whole
         parameters = widths | {
             "STORE": int(self.has_store),
             "FRONT": beats.front,
@@ -194,7 +203,7 @@ class Order:
         }
         key, word, mode, steady = widths["KEY"], widths["WORD"], widths["MODE"], widths["STEADY"]
         given = has_modes or mode > steady
-        inputs = {"mark": 1, "chosen": place, "key": key, "word": word}
+        inputs = {"mark": 1, "chosen": place, **({} if self.beats.is_whole else {"key": key}), "word": word}
         inputs |= {"given": mode - (0 if has_modes else steady)} if given else {}
         wires = {
             **{f"written_{name}": widths[name.upper()] for name in ("key", "word", "mode")},
@@ -211,20 +220,24 @@ class Order:
             "odd": 1,
             "ends": 3,
         }
-        outputs = {"o_key": key, "o_word": word, "o_mode": mode, "o_first": 1, "o_last": 1}
+        if self.beats.is_whole:  # shown in a trace
+            key = len(ports[f"{KEYS}_key"]["bits"])
+        outputs = {
+            **({"key": key} if self.beats.is_whole else {}),
+            "o_key": key,
+            "o_word": word,
+            "o_mode": mode,
+            "o_first": 1,
+            "o_last": 1,
+        }
         outputs |= {"assumed": 1, "wrong": len(WRONG), "related": RELATIONS}
-        numbers = len(ports[f"{KEYS}_numbers"]["bits"]) if self.has_store else 0
         connected = {
             **{name: name for name in ("clk", *SEEN)},
             f"{KEYS}_key": "written_key",
-            f"{KEYS}_numbers": f"written_word[{numbers - 1}:0]",
-            f"{KEYS}_random_of_beat": f"written_word[{word - 1}:{numbers}]",
             f"{KEYS}_marks_of_beat": f"written_mode[{mode - 1}:{steady}]",
             f"{KEYS}_enable": "front_enable",
             f"{CODES}_enable": "back_enable",
             f"{CODES}_key": "read_key",
-            f"{CODES}_numbers": f"read_word[{numbers - 1}:0]",
-            f"{CODES}_random": f"read_word[{word - 1}:{numbers}]",
             f"{CODES}_marks": "ends",
             f"{CODES}_is_first": "read_first",
             f"{CODES}_is_last": "read_last",
@@ -257,10 +270,26 @@ class Order:
                 f"{CODES}_{port.name}": f"read_mode{bits}",
             }
             low += port.width
+        low, its_marks = 0, f"read_mode[{mode - 1}:{steady}]" if mode > steady else ""
+        for name in self.in_word:
+            if (entering := _entering(name)) in ports:
+                bits = f"[{low + len(ports[entering]['bits']) - 1}:{low}]"
+                connected[entering] = f"written_word{bits}"
+                if name == "marks":
+                    its_marks = f"read_word{bits}"
+                else:
+                    connected[f"{CODES}_{name}"] = f"read_word{bits}"
+                low += len(ports[entering]["bits"])
+                if name == "key":
+                    of_key = bits
         if missing := [name for name in ports if name not in connected]:
             raise StructureError(f"{beats.design.top} has an unexpected port {missing[0]}")
         pins = ", ".join(f".{name}({wire})" for name, wire in connected.items() if name in ports)
-        names = [name for name in ("clk", *SEEN, *inputs, "mode", *wires, *outputs) if name not in ("given", "ends")]
+        names = {name: name for name in ("clk", *SEEN, *inputs, "mode", *wires, *outputs)}
+        del names["ends"]
+        names.pop("given", None)
+        if self.beats.is_whole:
+            names |= {"key": "1'b0", "o_key": ""}
         lines = [
             f"module {TOP}(input clk, rst, i_valid, o_ready,",
             *(f"  input [{width - 1}:0] {name}," for name, width in inputs.items()),
@@ -270,14 +299,16 @@ class Order:
             "  assign front_valid[0] = i_valid;",
             f"  wire [{mode - 1}:0] mode = {_mode(has_modes, given, steady)};",
             *([] if has_modes else [f"  assign read_mode[{steady - 1}:0] = 0;"]),
-            *([f"  assign read_mode[{mode - 1}:{steady}] = ends[2:1];"] if mode > steady else []),
-            "  assign odd = " + ("ends[0] != (read_last & ends[1]);" if mode > steady else "0;"),
+            *([f"  assign {its_marks} = ends[2:1];"] if its_marks else []),
+            "  assign odd = " + ("ends[0] != (read_last & ends[1]);" if its_marks else "0;"),
+            *([f"  assign key = word{of_key}, o_key = o_word{of_key};"] if self.beats.is_whole else []),
+            *(["  assign {read_key, running_key, write_beat[1], read_beat[1]} = 0;"] if self.beats.is_whole else []),
             *(["  assign front_enable = i_ready;"] if f"{KEYS}_enable" not in ports else []),
             *([] if self.has_store else [f"  {line}" for line in PASSING]),
-            *(["  assign read_beat = 0;"] if count == 1 else []),
+            *(["  assign read_beat = 0;"] if count == 1 and not self.has_store else []),
             f"  {beats.design.top} design({pins});",
             f"  mxcast_order #({', '.join(f'.{name}({value})' for name, value in parameters.items())}) order(",
-            "    " + ", ".join(f".{name}({name})" for name in names) + ");",
+            "    " + ", ".join(f".{name}({wire})" for name, wire in names.items()) + ");",
             "endmodule",
         ]
         return "\n".join(lines) + "\n"
@@ -324,17 +355,29 @@ class Order:
     def _computed(self, part: Part, state: str, given: str) -> list[str]:
         """Statements that the key, the stored numbers and the mode in a state are of numbers in the state ``given`` of
         the part in front of the store."""
-        numbers = part.wire("numbers", given)
-        if self.beats.config.numerics.random_bits:
-            numbers = f"(concat {part.wire('random_of_beat', given)} {numbers})"
-        pairs = {"key": part.wire("key", given), "word": numbers}
+        module = self.beats.design.modules[self.beats.modules[KEYS]]["ports"]
+        computed = {"numbers": "numbers", "random": "random_of_beat", "key": "key"}
+        known = [computed[name] for name in self.in_word if name in computed and computed[name] in module]
+        bits = sum(len(module[name]["bits"]) for name in known)
         steady = [part.wire(name, given) for name in self.steady]
-        if steady:
-            pairs["mode"] = reduce(lambda low, high: f"(concat {high} {low})", steady)
-        if self.beats.config.has_axis:  # the marks of a packet can be anything
-            pairs.pop("mode", None)
-        equal = [f"(assert (= {self.system.wire(name, state)} {value}))\n" for name, value in pairs.items()]
-        return [part.state(given), *equal]
+        pairs = {self.system.wire("word", state): _joined([part.wire(name, given) for name in known])}
+        if self.beats.is_whole:
+            pairs = {f"((_ extract {bits - 1} 0) {wire})": value for wire, value in pairs.items()}
+        else:
+            pairs[self.system.wire("key", state)] = part.wire("key", given)
+        if steady and not self.beats.is_whole and not self.beats.config.has_axis:  # marks of a packet can be anything
+            pairs[self.system.wire("mode", state)] = _joined(steady)
+        return [part.state(given), *(f"(assert (= {wire} {value}))\n" for wire, value in pairs.items())]
+
+
+def _entering(name: str) -> str:
+    """The port of the module in front of the store, by the input behind it that the store holds."""
+    return f"{KEYS}_{name}" if name in ("numbers", "key") else f"{KEYS}_{name}_of_beat"
+
+
+def _joined(parts: list[str]) -> str:
+    """Bit-vectors side by side, the first in the low bits."""
+    return reduce(lambda low, high: f"(concat {high} {low})", parts)
 
 
 def _mode(has_modes: bool, given: bool, steady: int) -> str:

@@ -66,6 +66,21 @@ def test_axi_streams_are_described():
     }
 
 
+def test_a_whole_block_is_one_beat():
+    config = converter_config("e2m1", interface="axis", layout="ggml")
+    about = describe(config)
+    assert about["initiation_interval"] == 1 and "beats" not in about
+    assert {pin.name: pin.width for pin in config.pins if "tdata" in pin.name} == {
+        "s_axis_tdata": 32 * 32,
+        "m_axis_tdata": 8 * 16,
+    }
+    assert config.latency == 5 and config.microarchitecture.registered_after == ("scale", "output")
+    assert command_line(config) == "mxfp4_e2m1 --profile ocp --set interface=axis --set layout=ggml"
+    assert config_of(json.loads(json.dumps(config.to_dict()))) == config
+    skid = converter_config("e2m1", interface="skid")
+    assert [pin.name for pin in skid.pins][5:] == ["scale", "p", "o_first", "o_last", "o_valid", "o_ready"]
+
+
 def test_whole_blocks_are_described_as_before():
     about = describe(converter_config("e4m3", registered_after="scale"))
     assert about["initiation_interval"] == 1
@@ -97,9 +112,9 @@ def test_lanes_are_a_choice_of_the_hardware_alone():
             {"lanes": 8, "layout": "ggml"},
             "a layout needs whole blocks, but lanes deliver .*: leave out layout or lanes, or give interface=axis",
         ),
-        ({"lanes": 8, "amax_key": "magnitude"}, "lanes collect the reduced key of a block: leave amax_key as reduced"),
+        ({"lanes": 8, "amax_key": "magnitude"}, "beats bring the reduced key of a block: leave amax_key as reduced"),
+        ({"interface": "skid", "layout": "ggml"}, "the interface skid has no layout: leave out layout or interface"),
         ({"lanes": 1, "amax": "radix4"}, "one lane has no numbers to compare in a cycle: leave amax as compare"),
-        ({"interface": "axis"}, "the interface axis needs lanes: give lanes too"),
         ({"lanes": 8, "registered_after": "level4"}, "unknown stage boundary 'level4'.*"),
     ],
 )
@@ -117,7 +132,7 @@ def test_what_does_not_know_lanes_says_so(tmp_path):
     config = converter_config("e2m1", lanes=8)
     with pytest.raises(ValueError, match="^mxfp4_e2m1 is proved in parts only, as it is emitted: not as a whole"):
         prove(config, out=tmp_path, whole=True)
-    with pytest.raises(ValueError, match="^a pair converts whole blocks: leave out lanes$"):
+    with pytest.raises(ValueError, match="^a pair converts whole blocks by valid and ready: leave out lanes and inter"):
         decoder_of(config)
     with pytest.raises(ValueError, match="^--dpi sends whole blocks: leave out lanes$"):
         dpi_files(config, "top")
@@ -165,8 +180,10 @@ def test_constants_of_a_tensor_are_in_tuser():
     ("fields", "sentence"),
     [
         ({"lanes": 16}, "lanes must be 1, 2, 4, 8, so that a block of 16 has several beats, not 16"),
-        ({"interface": "axis"}, "the interface axis needs lanes: give lanes too"),
-        ({"lanes": 4, "form": "table"}, "the form table needs whole blocks, but lanes .*: leave out form or lanes"),
+        *(
+            ({**one, "form": "table"}, "the form table has a handshake without .*: leave out form, lanes and interface")
+            for one in ({"lanes": 4}, {"interface": "axis"})
+        ),
         (
             {"lanes": 4, "order": "paper", "four_over_six": "mse"},
             "four_over_six compares errors of whole blocks, but lanes deliver parts of a block: leave out lanes",

@@ -14,6 +14,7 @@ from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStream
 
 from mxcast.hdl import config_of
 from mxcast.models import quantize
+from mxcast.models.arrays.stored_bytes import PACKINGS
 from mxcast.sim.nvfp4.stimuli import with_constants
 from mxcast.sim.operations import golden
 from mxcast.sim.transactions import Transactions, word
@@ -84,6 +85,8 @@ def encoded(random: Random) -> Sent:
     bits = (found[Role.CODES].reshape(-1, 1) >> np.arange(BITS, dtype=np.uint8) & 1).reshape(-1, CONFIG.lanes * BITS)
     codes = np.packbits(bits, axis=1, bitorder="little")
     if not CONFIG.is_even:
+        if CONFIG.microarchitecture.layout:
+            codes = PACKINGS[CONFIG.block_stream.packing][0](found[Role.CODES].astype(np.uint8))
         parts = [codes.reshape(len(padded(x)), -1), found[Role.SCALE].reshape(-1, 1)]
         blocks = np.hstack(parts[::-1] if CONFIG.block_stream.place is ScalePlace.BEFORE else parts)
         leaves = {"m_axis": (blocks.tobytes(), [completed(x)[-1] * is_in_last for is_in_last in last_block(blocks)])}
@@ -240,7 +243,7 @@ class Bench:
             keep = found.tkeep or [1] * len(found.tdata)
             assert bytes(byte for byte, kept in zip(found.tdata, keep) if kept) == data, name
             if marks is not None and BUS:
-                every, width = np.repeat(marks, -(-len(data) // max(1, len(marks))))[: len(data)], BUS[1]
+                every, width = np.repeat(marks, LEAVING_BYTES)[: len(data)], BUS[1]
                 for start in range(0, len(found.tdata), width):
                     mark = every[start : start + width].any() if start < len(every) else marks[-1]
                     assert set(found.tuser[start : start + width]) == {int(mark)}, start

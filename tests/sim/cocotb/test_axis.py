@@ -34,6 +34,7 @@ E4M3 = converter_config("e4m3", lanes=8, interface="axis", target="ecp5", regist
 E2M1 = converter_config("e2m1", lanes=4, interface="axis", target="xcu", block_size=16)
 E3M2 = converter_config("e3m2", lanes=2, interface="axis", block_size=8, registered_after="input,rounded")
 NVFP4 = nvfp4_config("nvfp4", lanes=4, interface="axis", registered_after="ratio,divisor,digits12,multiples")
+WHOLE = converter_config("e4m3", block_size=8, interface="axis", scale_rule="floor,ceil", registered_after="level2")
 NAME = "narrow_axis"
 DECODER = decoder_config("e4m3", lanes=8, interface="axis", target="xcu", registered_after="read")
 DECODERS = {
@@ -52,6 +53,7 @@ ENCODED = {
     "after": converter_config("int8", lanes=1, block_size=4, interface="axis", scale_place="after"),
     "six bits": converter_config("e2m3", lanes=4, block_size=8, interface="axis", scale_place="before"),
     "nvfp4": nvfp4_config("nvfp4", lanes=4, interface="axis", scale_place="after"),
+    "whole": converter_config("e2m1", interface="axis", layout="ggml", target="xcu"),
 }
 """Encoders whose blocks leave packed."""
 CASTS = {
@@ -102,7 +104,7 @@ def test_packets_have_the_bits_of_the_model(simulator, tmp_path):
 
 
 @needs_icarus
-@pytest.mark.parametrize("config", [E2M1, E3M2, NVFP4], ids=["e2m1", "e3m2", "nvfp4"])
+@pytest.mark.parametrize("config", [E2M1, E3M2, NVFP4, WHOLE], ids=["e2m1", "e3m2", "nvfp4", "whole"])
 def test_packets_of_other_widths(config, tmp_path):
     assert drive(config, verilog(config, NAME), tmp_path, "icarus", 60) == ALL
 
@@ -120,6 +122,7 @@ ON_BUS = {
     "six bits": (converter_config("e2m3", lanes=8, block_size=16, interface="axis"), "32,64"),
     "packed blocks": (ENCODED["before"], "64,128"),
     "NVFP4": (NVFP4, "512"),
+    "whole blocks": (ENCODED["whole"], "128"),
     "a decoder": (DECODERS["e2m1"], "32,256"),
     "a decoder of packed blocks": (PACKED["lanes"], "64"),
     "a cast": (CASTS["e4m3"], "32,128"),
@@ -148,6 +151,7 @@ MANY = {
     "NVFP4": nvfp4_config("nvfp4", lanes=8, interface="axis"),
     "a decoder of NVFP4": nvfp4_decoder_config("nvfp4", lanes=8, interface="axis", destination="bf16"),
     "packed blocks": converter_config("e4m3", lanes=8, interface="axis", scale_place="before", target="xcu"),
+    "whole blocks": ENCODED["whole"],
 }
 
 

@@ -25,6 +25,8 @@ CONFIGS = [
     ("e2m1,int4", {"lanes": 2, "interface": "skid", "block_size": 4, "rounding": "sr", "registered_after": "input"}),
     ("e3m2", {"lanes": 8, "interface": "axis", "target": "ecp5", "registered_after": "level3,rounded"}),
     ("e2m3,e3m2", {"lanes": 1, "interface": "axis", "block_size": 8, "rounding": "sr", "random_bits": 3}),
+    ("e4m3,e5m2", {"interface": "skid", "scale_rule": "floor,ceil", "registered_after": "level2,rounded"}),
+    ("e2m1", {"interface": "axis", "layout": "ggml", "target": "xcu", "rounding": "sr", "random_bits": 4}),
 ]
 MORE = [
     (element, {"lanes": lanes, "target": target, "input_subnormals": subnormals, **rules})
@@ -59,10 +61,11 @@ NVFP4 = [
     {"source": "fp32", "lanes": 1, "interface": "skid"},
     {"source": "bf16", "lanes": 8, "interface": "axis", "order": "modelopt", "registered_after": "input,amax,factor"},
     {"source": "bf16", "lanes": 2, "interface": "axis", "rounding": "sr", "random_bits": 3},
+    {"source": "bf16", "interface": "axis", "order": "paper", "four_over_six": "mae", "scale_place": "before"},
 ]
 
 
-@pytest.mark.parametrize("fields", NVFP4, ids=["registers", "skid", "axis", "random"])
+@pytest.mark.parametrize("fields", NVFP4, ids=["registers", "skid", "axis", "random", "4 over 6"])
 def test_lanes_of_nvfp4_give_the_bits_of_the_model(fields, record_property):
     result = verify(nvfp4_config("nvfp4", **fields), blocks=5000)
     record_property("blocks", result.blocks)

@@ -110,7 +110,7 @@ def test_impossible_streams_are_refused(fields, sentence):
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"layout": "ggml"}, "a byte has codes of both halves of a block: leave out layout"),
+        ({"layout": "ggml"}, "a byte has codes of both halves of a block: leave out lanes"),
         ({"scale_place": "after", "layout": "quark_pack"}, "the layout quark_pack says where the scale is"),
         ({"scale_place": "after", "lanes": 1}, "1 codes of 4 bits are not whole bytes: give more lanes"),
         ({"scale_place": "after", "interface": "skid"}, "the scale is after the codes in a stream only"),

@@ -45,7 +45,7 @@ module mxcast_enter #(
     end
     if (enters) begin
       inside <= 1; its_x <= masked; its_last <= tlast; its_completed <= ~tkeep[SIZE*LANES-1]; its_user <= tuser;
-      in_place <= tlast ? 0 : in_place + 1'b1;
+      in_place <= tlast ? 0 : (in_place + 1'b1) % BEATS;
       owed <= tlast ? BEATS - 1 - in_place : 0;
     end
     if (rst) begin inside <= 0; owed <= 0; in_place <= 0; end

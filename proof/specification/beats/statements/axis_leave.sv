@@ -42,7 +42,7 @@ module mxcast_leave #(
     if (leaves) inside <= 0;
     if (scale_leaves) has_scale <= 0;
     if (enters) begin
-      place <= place + 1'b1;
+      place <= (place + 1'b1) % BEATS;
       inside <= 1; its_data <= data; its_last <= marks[0]; its_completed <= marks[2];
       if (first) begin has_scale <= 1; its_scale <= scale; its_scale_last <= marks[1]; end
     end

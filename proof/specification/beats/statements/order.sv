@@ -15,7 +15,8 @@ module mxcast_order #(
   parameter BACK = 1,    // registers behind it, at least one
   parameter BEATS = 4,   // beats of a block, a power of two
   parameter PLACE = 2,   // bits of the number of a beat in its block
-  parameter SLOTS = 1,   // blocks in the store. With two of them, i_ready depends on registers only
+  parameter SLOTS = 1,   // blocks in the store. With two of them, i_ready depends on registers only. If a beat is a whole
+                         // block, the two are a queue, and the key and the mode are bits of the word
   parameter KEY = 8,
   parameter WORD = 168,  // bits of the stored numbers of a beat, with its random bits
   parameter MODE = 1,      // bits of a mode; without modes one bit, which is 0
@@ -58,6 +59,7 @@ module mxcast_order #(
   output [9:0] related
 );
   localparam BOUND = SLOTS * (FRONT + (STORE ? BEATS : 0)) + BACK;  // clock edges in which a whole block leaves, at most
+  localparam QUEUE = STORE && BEATS == 1;  // the key, which is in the word, is 0 here
   localparam [COUNT-1:0] ALL = BEATS;
   localparam [MODE-1:0] KEPT = (1 << STEADY) - 1;  // bits that are kept from the first beat of a block
   integer i;
@@ -136,9 +138,9 @@ module mxcast_order #(
     calm <= is_waiting ? 0 : calm + (calm != BEATS);
     fresh <= rst;
     if (begins) begin
-      watched <= 1; ahead <= inside - leaves; entered <= 1; largest <= key; its_mode <= mode; its_beat <= chosen;
+      watched <= 1; ahead <= inside - leaves; entered <= 1; largest <= key; its_mode <= mode; its_beat <= chosen % BEATS;
       moving <= 0;
-      if (chosen == from) its_word <= word;
+      if (chosen % BEATS == from) its_word <= word;
     end
     if (goes_on) begin
       entered <= entered + 1'b1;
@@ -171,7 +173,7 @@ module mxcast_order #(
   reg backs, fronts, is_some;
   reg [KEY-1:0] seen;                         // the largest key of the watched block that is written or in front
   reg covers;                                 // the beat that was written last is of the watched block, and not read
-  wire [PLACE-1:0] write_place = write_beat, read_place = read_beat;
+  wire [PLACE-1:0] write_place = write_beat % BEATS, read_place = read_beat % BEATS;
   wire [COUNT-1:0] its_place = ahead - behind;         // of the first watched beat: 0 is read next
   wire [COUNT-1:0] chosen_place = its_place + its_beat;
   wire [COUNT-1:0] row_place = its_place + its_row;  // in the order of writing
@@ -179,18 +181,18 @@ module mxcast_order #(
     : chosen_place < stored;
   wire its_odd = has_block && (its_place[COUNT-1] || its_place == 0) ? read_odd : write_odd;
   wire [PLACE+SLOTS-2:0] chosen_address =
-    BANKED ? its_row ^ (bank & {PLACE{its_odd ^ (FIRST_CROSSED != 0)}}) : read_beat + chosen_place;
+    BANKED ? its_row ^ (bank & {PLACE{its_odd ^ (FIRST_CROSSED != 0)}}) : (read_beat + chosen_place) % (BEATS * SLOTS);
   wire is_stored = its_place < stored && its_place + ALL <= stored;  // all of it, and no beat is read
   wire covers_running = its_place < stored && !is_stored;            // some of it, and the others come
   // with two slots, reading goes on until the end of a block
   wire is_read = has_block || read_place != 0;
-  wire is_same = (write_beat >> PLACE) == (read_beat >> PLACE);
+  wire is_same = write_beat / BEATS == read_beat / BEATS;
   wire is_full = stored > BEATS;
   // the marks of the watched block are in the store from its last beat until this is read
   wire is_written = watched && entered == ALL && last_place >= behind && last_place < behind + stored;
   wire its_half = (read_beat + its_place) >> PLACE;
   wire [MODE-1:0] its_marks = its_half ? half_marks[MODE +: MODE] : half_marks[MODE-1:0];
-  wire has_room = is_same ? !is_read : !(has_block && write_place == BEATS - 1);
+  wire has_room = is_same ? !is_read : QUEUE || !(has_block && write_place == BEATS - 1);
   reg [WORD-1:0] chosen_word;
   always @* begin
     behind = 0; before = 0;
@@ -198,6 +200,7 @@ module mxcast_order #(
     for (i = 1; i <= FRONT; i = i + 1) before = before + front_valid[i];
     if (!STORE) stored = 0;
     else if (SLOTS == 1) stored = has_block ? ALL - read_place + write_place : write_place;
+    else if (QUEUE) stored = is_same ? 2 * has_block : 1;
     else stored = (write_beat - read_beat) & (2 * BEATS - 1);
     chosen_word = 0;
     for (i = 0; i < BEATS * SLOTS; i = i + 1) if (chosen_address == i) chosen_word = words[WORD*i +: WORD];
@@ -223,6 +226,7 @@ module mxcast_order #(
     seen = SLOTS == 1 ? read_key : running_key; is_some = covers; fronts = 1;
     place = behind + stored;
     for (i = FRONT; i >= 1; i = i - 1) if (front_valid[i]) begin
+      if (QUEUE && f_key[KEY*i +: KEY] != 0) fronts = 0;
       if (watched && place - ahead < ALL) begin
         if (place == last_place && f_mode[MODE*i +: MODE] != its_mode) fronts = 0;
         if (place - ahead == its_row && f_word[WORD*i +: WORD] != its_word) fronts = 0;
@@ -252,9 +256,9 @@ module mxcast_order #(
     fronts && (!(watched && is_stored) || ((read_mode ^ its_mode) & KEPT) == 0)
       && (!STOPS || !is_written || ((its_marks ^ its_mode) & ~KEPT) == 0) && (HAS_MODES || !watched || (its_mode & KEPT) == 0),
     // 3: the largest key is in the accumulator or still in front of it; with two slots, the key of a whole block waits
-    (!is_some || seen == largest) && (SLOTS == 1 || !(watched && is_stored) || read_key == largest),
+    (!is_some || seen == largest) && (!QUEUE || !watched || largest == 0) && (SLOTS == 1 || !(watched && is_stored) || read_key == largest),
     // 2: the watched block begins at the beginning of a block, and what entered later is behind it
-    !watched || (entered != 0 && entered <= ALL && (out_beat + ahead) % BEATS == 0 && last_place <= inside + ALL
+    !watched || (its_beat < BEATS && entered != 0 && entered <= ALL && (out_beat + ahead) % BEATS == 0 && last_place <= inside + ALL
       && (entered == ALL ? left_over >= ALL && left_over < inside + ALL
         : left_over == entered && (ahead <= inside || !STORE) && in_beat == entered)),
     // 1: the numbers of beats follow from what is inside
