@@ -22,6 +22,10 @@ Bus = Annotated[
     ),
 ]
 
+BlockDesign = Annotated[
+    bool, typer.Option("--block-design", help="Add NAME_bd, whose attributes name its AXI interfaces to Vivado.")
+]
+
 
 def around(registers: bool, bus: str | None, block_design: bool = False) -> Around:
     """The modules that options ask for. Raises ValueError for impossible words of a bus."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..options.around import Bus, Registers, around
+from ..options.around import BlockDesign, Bus, Registers, around
 from ..options.hardware import HardwareOptions
 from ..options.request import request
 from ..output.output import Output
@@ -40,12 +40,7 @@ def emit(
     ] = False,
     registers: Registers = False,
     bus: Bus = None,
-    block_design: Annotated[
-        bool,
-        typer.Option(
-            "--block-design", help="Also write NAME_bd.v, whose attributes name its AXI interfaces to Vivado."
-        ),
-    ] = False,
+    block_design: BlockDesign = False,
     fusesoc_generator: Annotated[
         Path | None,
         typer.Option(

@@ -14,7 +14,7 @@ from ...host.files import parsed_json, regular
 from ...spec import Encode, Nvfp4Encode, Role, TileEncode
 from ...spec.catalogue import entry
 from ..errors import ExitCode
-from ..options.around import Bus, Registers, around
+from ..options.around import BlockDesign, Bus, Registers, around
 from ..options.common import Force, Seed
 from ..options.hardware import HardwareOptions
 from ..options.request import Request, request
@@ -57,6 +57,7 @@ def prove(
     ] = 0,
     registers: Registers = False,
     bus: Bus = None,
+    block_design: BlockDesign = False,
     solver: Solver = "bitwuzla",
     timeout: Timeout = 900,
     force: Force = False,
@@ -92,7 +93,7 @@ def prove(
                 whole=monolithic,
                 latency=latency,
                 netlist=netlist,
-                around=around(registers, bus),
+                around=around(registers, bus, block_design),
                 solver=solver,
                 timeout=timeout,
                 force=force,
@@ -255,7 +256,7 @@ def _verdict(proof: Proof) -> str:
         if proof.config.in_beats:
             part = "packets" if proof.config.has_axis else "rows" if isinstance(numerics, TileEncode) else "beats"
             inputs += f", in {part} with any stalls and resets"
-        top = proof.around.top(proof.verilog.stem)
+        top = proof.around.outermost(proof.verilog.stem)
         around = f", and {top}.v passes them on" if top != proof.verilog.stem else ""
         return (
             f"{what} equals {name} for {inputs}{macros}{around}, {readers} "

@@ -36,11 +36,16 @@ class Around:
 
     def to_dict(self) -> dict[str, object]:
         found: dict[str, object] = {"registers": True} if self.registers else {}
-        return found | ({"bus": [self.bus.entering, self.bus.leaving]} if self.bus else {})
+        found |= {"bus": [self.bus.entering, self.bus.leaving]} if self.bus else {}
+        return found | ({"block_design": True} if self.block_design else {})
 
     def top(self, name: str) -> str:
         """The outermost module with the pins, around the converter ``name``."""
         return name + ON_BUS if self.bus else self.inner(name)
+
+    def outermost(self, name: str) -> str:
+        """`top`, or the module for block designs around it."""
+        return name + BLOCK_DESIGN if self.block_design else self.top(name)
 
     def inner(self, name: str) -> str:
         """The module in the one with words of a bus."""
@@ -85,7 +90,7 @@ class Around:
             found["bus"] = (f"{name}{ON_BUS}.v", self._on_bus(config, name, self.bus))
         if self.block_design:
             if not config.has_axis:
-                raise ValueError("a block design connects AXI4-Stream: give lanes and interface=axis too")
+                raise ValueError("a block design connects AXI4-Stream: give interface=axis too")
             top, inner = name + BLOCK_DESIGN, self.top(name)
             about = f"{inner} with attributes that name its interfaces to Vivado"
             text = f"{header(top, about)}\n{block_design(self.pins(config), top, inner)}"

@@ -94,7 +94,7 @@ TENSOR_CONSTANTS = 0x40
 def encoder_with_axis(config: HardwareConfig) -> EncoderConfig:
     """The same configuration. Raises ValueError if it is not an encoder with AXI4-Stream."""
     if not isinstance(config, EncoderConfig) or not config.has_axis:
-        raise ValueError("registers are for encoders with AXI4-Stream: give lanes and interface=axis too")
+        raise ValueError("registers are for encoders with AXI4-Stream: give interface=axis too")
     return config
 
 

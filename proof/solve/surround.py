@@ -63,6 +63,9 @@ def _systems(
         yield with_registers(text, config, around, name, folder / "registers", reader)
     if around.bus:
         yield from on_bus(text, config, around, name, folder / "bus", reader)
+    if around.block_design:
+        top = Design(text, around.outermost(name), folder / "block_design", reader)
+        check_wires(top, around.pins(config), (), around.top(name))
 
 
 def surrounding(
@@ -95,4 +98,5 @@ def surrounding(
         except StructureError as error:
             argument.remark = f"{error}: nothing is proved of the modules around {name}"
             argument.steps = []
-        yield argument
+        if argument.steps or argument.remark:  # without either, the netlist shows all
+            yield argument

@@ -142,7 +142,7 @@ AXIS = ("e4m3", "--set", "lanes=8", "--set", "interface=axis")
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("emit", "e4m3", "--registers"), "registers are for encoders with AXI4-Stream: give lanes and interface=axis"),
+        (("emit", "e4m3", "--registers"), "registers are for encoders with AXI4-Stream: give interface=axis"),
         (("emit", "e4m3", "--op", "decode", "--registers"), "registers are for encoders with AXI4-Stream"),
         (("synth", "e4m3", "--registers"), "registers are for encoders with AXI4-Stream"),
         (
@@ -152,7 +152,7 @@ AXIS = ("e4m3", "--set", "lanes=8", "--set", "interface=axis")
         (("emit", "e4m3", "--bus", "64"), "words of a bus need AXI4-Stream: give interface=axis too"),
         (("emit", *AXIS, "--bus", "96"), "a bus has words of 32, 64, 128, 256, 512, 1024 bits, not 96"),
         (("synth", *AXIS, "--bus", "64", "--pnr"), "--pnr places a converter without modules around it"),
-        (("emit", "e4m3", "--block-design"), "a block design connects AXI4-Stream: give lanes and interface=axis too"),
+        (("emit", "e4m3", "--block-design"), "a block design connects AXI4-Stream: give interface=axis too"),
     ],
     ids=lambda one: " ".join(one) if isinstance(one, tuple) else "",
 )

@@ -82,7 +82,7 @@ def test_the_converter_stays_the_same(written):
 
 
 def test_other_pins_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="a block design connects AXI4-Stream: give lanes and interface=axis too"):
+    with pytest.raises(ValueError, match="a block design connects AXI4-Stream: give interface=axis too"):
         emit(converter_config("e4m3"), tmp_path, "top", around=Around(block_design=True))
     assert not list(tmp_path.iterdir())
 

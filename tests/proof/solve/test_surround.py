@@ -114,6 +114,42 @@ def test_other_wires_are_not_proved(pattern: str, replacement: str, words: str, 
         assert argument.status is Status.UNKNOWN and argument.remark is not None and words in argument.remark
 
 
+CAST = cast_config("e4m3", lanes=4, interface="axis")
+
+
+def test_words_that_fit_need_no_question(tmp_path: Path) -> None:
+    proof = prove(CAST, out=tmp_path, around=Around(bus=BusWidths.parsed("128,32")))
+    assert proof.passed and len(proof.arguments) == 2, proof.remark
+    (wires,) = {
+        argument.remark for argument in argued(CAST, "128,32", tmp_path, r"\.m_axis_tready\(\w+\)", ".m_axis_tready()")
+    }
+    assert wires is not None and "m_axis_tready of top is connected otherwise" in wires
+
+
+OF_BLOCK_DESIGNS = {
+    "a pin is another": (r"\.s_axis_tlast\(s_axis_tlast\)", ".s_axis_tlast(m_axis_tready)", "s_axis_tlast of top_bus"),
+    "a pin is not connected": (r"\.m_axis_tready\(m_axis_tready\)", ".m_axis_tready()", "m_axis_tready of top_bus"),
+    "a pin is inverted": (r"\.aresetn\(aresetn\)", ".aresetn(~aresetn)", "does more than connect top_bus"),
+    "another module is inside": (r"  top_bus inner", "  top inner", "does more than connect top_bus"),
+}
+
+
+@pytest.mark.parametrize(("pattern", "replacement", "words"), OF_BLOCK_DESIGNS.values(), ids=OF_BLOCK_DESIGNS)
+def test_other_wires_of_a_block_design_are_not_proved(
+    pattern: str, replacement: str, words: str, tmp_path: Path
+) -> None:
+    around = Around(bus=BusWidths.parsed("128,32"), block_design=True)
+    bus, outermost = (around.modules(CAST, "top")[kind][1] for kind in ("bus", "block_design"))
+
+    def arguments(text: str) -> list[Argument]:
+        return list(surrounding(text, CAST, around, "top", tmp_path, solver="bitwuzla", timeout=300))
+
+    text = verilog(CAST, "top") + bus
+    assert not arguments(text + outermost)
+    for argument in arguments(text + planted(outermost, pattern, replacement)):
+        assert argument.status is Status.UNKNOWN and argument.remark is not None and words in argument.remark
+
+
 RANDOM = {"lanes": 4, "block_size": 8, "interface": "axis", "rounding": "sr", "random_bits": 9}
 MODES = converter_config("e4m3,e5m2,int8", **RANDOM)
 NVFP4 = nvfp4_config("nvfp4", lanes=4, interface="axis", rounding="sr", random_bits=9)
