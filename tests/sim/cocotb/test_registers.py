@@ -52,6 +52,18 @@ def test_constants_of_tensors(tmp_path):
     assert driven(NVFP4, texts(NVFP4)[1], tmp_path, "icarus", 20) == ALL
 
 
+WHOLE = {
+    "modes": converter_config("e4m3,e5m2", interface="axis", block_size=8, rounding="sr", random_bits=5),
+    "4 over 6": nvfp4_config("nvfp4", interface="axis", order="paper", four_over_six="mae"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", WHOLE.values(), ids=WHOLE)
+def test_registers_around_whole_blocks(config, tmp_path):
+    assert driven(config, texts(config)[1], tmp_path, "verilator", 40) == ALL
+
+
 PACKED = {
     "a block in bytes": nvfp4_config("nvfp4", lanes=4, interface="axis", scale_place="before"),
     "a code in a byte": converter_config("e3m2", lanes=8, interface="axis", layout="torchao"),
