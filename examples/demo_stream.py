@@ -2,7 +2,7 @@
 
     python examples/demo_stream.py [FILE.safetensors]        (or: make demo-stream)
 
-For two layouts the command writes a file of quantized tensors, and mxcast an encoder with AXI4-Stream. Each row of a
+For three layouts the command writes a file of quantized tensors, and mxcast an encoder with AXI4-Stream. Each row of a
 tensor is a packet through the Verilated encoder, with random stalls on all streams. What leaves are the bytes of the
 layout: codes and scales in two streams, or the scale in front of the codes of its block. The file must have the same
 bytes. Prints one table, and exits with 1 if a byte differs.
@@ -24,8 +24,13 @@ from mxcast.spec import layout_named
 from mxcast.tensors.convert.files import read_tensors
 
 SEED = 2026
-LAYOUTS = {"compressed_tensors": ("e4m3", "compressed_tensors"), "quark_pack": ("e2m1", "quark")}
-"""Format and profile of a layout with scales apart, and of one with scales before their codes."""
+LAYOUTS = {
+    "compressed_tensors": ("e4m3", "compressed_tensors", 8),
+    "quark_pack": ("e2m1", "quark", 8),
+    "ggml": ("e2m1", "ggml", 0),
+}
+"""Format, profile and lanes: a layout with scales apart, one with scales before their codes, and one that needs whole
+blocks."""
 
 
 def arrays_in(file: Path) -> dict[str, bytes]:
@@ -39,22 +44,32 @@ def arrays_in(file: Path) -> dict[str, bytes]:
 def main(
     source: Path,
     out: Path = Path("build/demo_stream"),
-    layouts: dict[str, tuple[str, str]] = LAYOUTS,
+    layouts: dict[str, tuple[str, str, int]] = LAYOUTS,
     altered: Callable[[str], str] = str,
 ) -> int:
     """Stream ``source`` for each layout, and return the exit code. ``altered`` changes the text of the Verilog."""
     out.mkdir(parents=True, exist_ok=True)
-    table = Table(title=f"{source.name} through AXI4-Stream, 8 numbers a beat, stalls of the seeds from {SEED}")
-    for heading in ("layout", "tensor", "packets", "beats", "cycles", "stalls", "beats a cycle, no stalls", "bytes"):
+    table = Table(title=f"{source.name} through AXI4-Stream, stalls of the seeds from {SEED}")
+    for heading in (
+        "layout",
+        "tensor",
+        "packets",
+        "numbers a beat",
+        "beats",
+        "cycles",
+        "stalls",
+        "beats a cycle, no stalls",
+        "bytes",
+    ):
         table.add_column(heading, justify="left" if heading in ("layout", "tensor") else "right")
     tensors, are_equal = read_tensors(source)[0], True
-    for dialect, (element, profile) in layouts.items():
+    for dialect, (element, profile, lanes) in layouts.items():
         file = out / f"{source.stem}.{dialect}.safetensors"
         command = ["quantize", source, file, "--format", element, "--profile", profile, "--layout", dialect, "--quiet"]
         subprocess.run([sys.executable, "-m", "mxcast", *map(str, command)], check=True)
-        config = converter_config(element, profile, lanes=8, interface="axis", layout=dialect, target="xcu")
-        files = emit(config, out, f"{element}_axis")
-        encoder = packet_driver(altered(files["verilog"].read_text()), f"{element}_axis", config)
+        config = converter_config(element, profile, lanes=lanes, interface="axis", layout=dialect, target="xcu")
+        top = f"{element}_{dialect}"
+        encoder = packet_driver(altered(emit(config, out, top)["verilog"].read_text()), top, config)
         layout, written = layout_named(dialect, config.numerics.block), arrays_in(file)
         for name, tensor in tensors.items():
             rows = np.ascontiguousarray(tensor, np.float32).reshape(-1, tensor.shape[-1])
@@ -67,6 +82,7 @@ def main(
                 dialect,
                 name,
                 str(len(packets)),
+                str(config.lanes),
                 str(stalled.beats),
                 str(stalled.cycles),
                 str(stalled.stalls),

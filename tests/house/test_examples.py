@@ -74,10 +74,10 @@ SAMPLE = ROOT / "data" / "minilm_sample.safetensors"
 
 
 def test_demo_stream(tmp_path, capsys):
-    """Every tensor in both layouts, at the full rate."""
+    """Every tensor in three layouts, at the full rate."""
     assert loaded(ROOT / "examples" / "demo_stream.py").main(SAMPLE, tmp_path) == 0
     rows = [line for line in capsys.readouterr().out.splitlines() if "│ equal │" in line]
-    assert len(rows) == 12 and all("│                     1.00 │" in row for row in rows)
+    assert len(rows) == 18 and all("│                     1.00 │" in row for row in rows)
 
 
 def test_demo_stream_finds_a_flipped_bit(tmp_path, capsys):
