@@ -76,8 +76,8 @@ def check_dpi(config: HardwareConfig) -> None:
     check_config(config)
     if not isinstance(config, ConverterConfig | DecoderConfig):
         raise ValueError(f"--dpi is for encoders and decoders of MX formats, not for {config.KIND} yet")
-    if config.beats > 1:
-        raise ValueError("--dpi sends whole blocks: leave out lanes")
+    if config.in_beats:
+        raise ValueError("--dpi sends whole blocks by valid and ready: leave out lanes and interface")
     if config.layout is not None:
         raise ValueError(f"--dpi compares scales and codes, not the bytes of {config.layout.dialect}: leave out layout")
 

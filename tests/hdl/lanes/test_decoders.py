@@ -84,7 +84,7 @@ def test_what_does_not_know_lanes_says_so(tmp_path):
     for fields in ({"lanes": 8}, {"interface": "skid"}, {"lanes": 8, "interface": "axis"}):
         with pytest.raises(ValueError, match="^mxfp4_e2m1 is proved in parts only, as it is emitted: not as a whole"):
             prove(decoder_config("e2m1", **fields), out=tmp_path, whole=True)
-    with pytest.raises(ValueError, match="^--dpi sends whole blocks: leave out lanes$"):
+    with pytest.raises(ValueError, match="^--dpi sends whole blocks by valid and ready: leave out "):
         dpi_files(config, "top")
     with pytest.raises(ValueError, match="^registered_after names the stage boundaries: leave out latency"):
         constrained(decoder_config("e2m1", lanes=8, registered_after="input"), {"latency": 3})

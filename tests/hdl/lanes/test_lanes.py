@@ -134,8 +134,10 @@ def test_what_does_not_know_lanes_says_so(tmp_path):
         prove(config, out=tmp_path, whole=True)
     with pytest.raises(ValueError, match="^a pair converts whole blocks by valid and ready: leave out lanes and inter"):
         decoder_of(config)
-    with pytest.raises(ValueError, match="^--dpi sends whole blocks: leave out lanes$"):
+    with pytest.raises(ValueError, match="^--dpi sends whole blocks by valid and ready: leave out "):
         dpi_files(config, "top")
+    with pytest.raises(ValueError, match="^--dpi sends whole blocks by valid and ready: leave out "):
+        dpi_files(converter_config("e2m1", interface="axis"), "top")
     with pytest.raises(ValueError, match="^registered_after names the stage boundaries: leave out latency"):
         constrained(converter_config("e2m1", lanes=8, registered_after="input"), {"latency": 8})
 
