@@ -142,12 +142,12 @@ class AxisConverter(Pipeline[EncoderConfig]):
         valid_q = Signal()
         last_q = Signal(reset_less=True)
         completed_q = Signal(reset_less=True)
+        beat = Signal(range(config.beats))  # the place of this beat in its block
         moves = Signal()
         pads = Signal()
         running_q = Signal()  # the reset is over
         enters = Signal()
         kept = [self.s_axis_tkeep[width // BYTE * (lane + 1) - 1] for lane in range(config.lanes)]
-        beat = Signal(range(config.beats))  # the place of this beat in its block
         m.d.comb += [
             moves.eq(ready | ~valid_q),
             pads.eq(valid_q & last_q & ~beat.all() if config.beats > 1 else 0),  # the next beat is one of zeros

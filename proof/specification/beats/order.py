@@ -77,6 +77,9 @@ PASSING = (
 )
 """Wires of `order.sv` in place of a store, if beats pass."""
 
+QUEUE = ("assign {read_key, running_key} = 0;", "assign {write_beat[1], read_beat[1]} = 0;")
+"""The same for a queue of whole blocks: the key is in the word, and an address has one bit."""
+
 WIRE = re.compile(r"^; yosys-smt2-(?:input|output) (\w+) (\d+)", re.MULTILINE)
 """A port in the text that Yosys writes."""
 
@@ -128,14 +131,13 @@ class Order:
         valid = [f"valid_{place}_q" for place in beats.places[: beats.front + self.back]]
         halves = 1 + beats.has_halves
         words = [f"block_store.words[{place}]" for place in range(count * halves)] if self.has_store else []
-        waiting = {"can_write": ["can_write"]} if beats.has_halves else {}
-        if beats.has_halves and not self.beats.is_whole:
-            waiting["running_key"] = ["key_accumulator.largest_q"]
+        running = {} if beats.is_whole else {"running_key": ["key_accumulator.largest_q"]}
+        waiting = {"can_write": ["can_write"], **running} if beats.has_halves else {}
         for name in (*beats.control_registers, *waiting.get("running_key", ()), *words):
             if name not in nets:
                 raise StructureError(f"{design.top} has no register {name}")
         for name, members in {
-            **({name: [name] for name in beats.ends.control} if count > 1 or self.beats.is_whole else {}),
+            **({name: [name] for name in beats.ends.control} if count > 1 or beats.is_whole else {}),
             **({"has_block": beats.control_registers[:1]} if self.has_store else {}),
             **waiting,
             "front": valid[: beats.front],
@@ -186,11 +188,21 @@ class Order:
         """Inputs of the module behind the store that the store holds, the first in the low bits."""
         return ("numbers", "random", *(("key", *self.steady, "marks") if self.beats.is_whole else ()))
 
+    def _places(self, ports: dict[str, dict]) -> dict[str, tuple[int, int]]:
+        """The highest and the lowest bit of each of `in_word` in the word, if it is there."""
+        found, low = dict[str, tuple[int, int]](), 0
+        for name in self.in_word:
+            if (entering := _entering(name)) in ports:
+                found[name] = low + len(ports[entering]["bits"]) - 1, low
+                low = found[name][0] + 1
+        return found
+
     def _wrapper(self, ports: dict[str, dict]) -> str:
         """The module that connects the design and the statements."""
         beats, count = self.beats, self.beats.config.beats
         place, halves = max(1, (count - 1).bit_length()), 1 + beats.has_halves
-        widths, has_modes = self.widths(ports), self.has_store and bool(self.steady) and not self.beats.is_whole
+        widths, whole = self.widths(ports), beats.is_whole
+        has_modes = self.has_store and bool(self.steady) and not whole
         parameters = widths | {
             "STORE": int(self.has_store),
             "FRONT": beats.front,
@@ -203,7 +215,7 @@ class Order:
         }
         key, word, mode, steady = widths["KEY"], widths["WORD"], widths["MODE"], widths["STEADY"]
         given = has_modes or mode > steady
-        inputs = {"mark": 1, "chosen": place, **({} if self.beats.is_whole else {"key": key}), "word": word}
+        inputs = {"mark": 1, "chosen": place, **({} if whole else {"key": key}), "word": word}
         inputs |= {"given": mode - (0 if has_modes else steady)} if given else {}
         wires = {
             **{f"written_{name}": widths[name.upper()] for name in ("key", "word", "mode")},
@@ -220,16 +232,8 @@ class Order:
             "odd": 1,
             "ends": 3,
         }
-        if self.beats.is_whole:  # shown in a trace
-            key = len(ports[f"{KEYS}_key"]["bits"])
-        outputs = {
-            **({"key": key} if self.beats.is_whole else {}),
-            "o_key": key,
-            "o_word": word,
-            "o_mode": mode,
-            "o_first": 1,
-            "o_last": 1,
-        }
+        shown = {"key": len(ports[f"{KEYS}_key"]["bits"])} if whole else {}  # in a trace; it is in the word
+        outputs = {**shown, "o_key": shown.get("key", key), "o_word": word, "o_mode": mode, "o_first": 1, "o_last": 1}
         outputs |= {"assumed": 1, "wrong": len(WRONG), "related": RELATIONS}
         connected = {
             **{name: name for name in ("clk", *SEEN)},
@@ -270,26 +274,22 @@ class Order:
                 f"{CODES}_{port.name}": f"read_mode{bits}",
             }
             low += port.width
-        low, its_marks = 0, f"read_mode[{mode - 1}:{steady}]" if mode > steady else ""
-        for name in self.in_word:
-            if (entering := _entering(name)) in ports:
-                bits = f"[{low + len(ports[entering]['bits']) - 1}:{low}]"
-                connected[entering] = f"written_word{bits}"
-                if name == "marks":
-                    its_marks = f"read_word{bits}"
-                else:
-                    connected[f"{CODES}_{name}"] = f"read_word{bits}"
-                low += len(ports[entering]["bits"])
-                if name == "key":
-                    of_key = bits
+        its_marks, of_key = f"read_mode[{mode - 1}:{steady}]" if mode > steady else "", ""
+        for name, (high, low) in self._places(ports).items():
+            connected[_entering(name)] = f"written_word[{high}:{low}]"
+            if name == "marks":
+                its_marks = f"read_word[{high}:{low}]"
+            else:
+                connected[f"{CODES}_{name}"] = f"read_word[{high}:{low}]"
+            if name == "key":
+                of_key = f"[{high}:{low}]"
         if missing := [name for name in ports if name not in connected]:
             raise StructureError(f"{beats.design.top} has an unexpected port {missing[0]}")
         pins = ", ".join(f".{name}({wire})" for name, wire in connected.items() if name in ports)
         names = {name: name for name in ("clk", *SEEN, *inputs, "mode", *wires, *outputs)}
         del names["ends"]
         names.pop("given", None)
-        if self.beats.is_whole:
-            names |= {"key": "1'b0", "o_key": ""}
+        names |= {"key": "1'b0", "o_key": ""} if whole else {}
         lines = [
             f"module {TOP}(input clk, rst, i_valid, o_ready,",
             *(f"  input [{width - 1}:0] {name}," for name, width in inputs.items()),
@@ -301,8 +301,8 @@ class Order:
             *([] if has_modes else [f"  assign read_mode[{steady - 1}:0] = 0;"]),
             *([f"  assign {its_marks} = ends[2:1];"] if its_marks else []),
             "  assign odd = " + ("ends[0] != (read_last & ends[1]);" if its_marks else "0;"),
-            *([f"  assign key = word{of_key}, o_key = o_word{of_key};"] if self.beats.is_whole else []),
-            *(["  assign {read_key, running_key, write_beat[1], read_beat[1]} = 0;"] if self.beats.is_whole else []),
+            *([f"  {line}" for line in QUEUE] if whole else []),
+            *([f"  assign key = word{of_key}, o_key = o_word{of_key};"] if whole else []),
             *(["  assign front_enable = i_ready;"] if f"{KEYS}_enable" not in ports else []),
             *([] if self.has_store else [f"  {line}" for line in PASSING]),
             *(["  assign read_beat = 0;"] if count == 1 and not self.has_store else []),
@@ -357,7 +357,7 @@ class Order:
         the part in front of the store."""
         module = self.beats.design.modules[self.beats.modules[KEYS]]["ports"]
         computed = {"numbers": "numbers", "random": "random_of_beat", "key": "key"}
-        known = [computed[name] for name in self.in_word if name in computed and computed[name] in module]
+        known = [computed[name] for name in self.in_word if computed.get(name) in module]
         bits = sum(len(module[name]["bits"]) for name in known)
         steady = [part.wire(name, given) for name in self.steady]
         pairs = {self.system.wire("word", state): _joined([part.wire(name, given) for name in known])}

@@ -149,6 +149,7 @@ AXIS = ("e4m3", "--set", "lanes=8", "--set", "interface=axis")
             ("synth", *AXIS, "--registers", "--pnr"),
             "--pnr places a converter without modules around it: leave out --registers and --bus",
         ),
+        (("prove", "e4m3", "--block-design"), "a block design connects AXI4-Stream: give interface=axis too"),
         (("emit", "e4m3", "--bus", "64"), "words of a bus need AXI4-Stream: give interface=axis too"),
         (("emit", *AXIS, "--bus", "96"), "a bus has words of 32, 64, 128, 256, 512, 1024 bits, not 96"),
         (("synth", *AXIS, "--bus", "64", "--pnr"), "--pnr places a converter without modules around it"),

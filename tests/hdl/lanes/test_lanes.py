@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
-from mxcast.hdl import StreamConverter, config_of, converter_config, describe, nvfp4_config, verilog
+from mxcast.hdl import (
+    BlockConverter,
+    BlockDecoder,
+    Nvfp4Converter,
+    StreamConverter,
+    config_of,
+    converter_config,
+    describe,
+    nvfp4_config,
+    verilog,
+)
 from mxcast.hdl.config.command import command_line
 from mxcast.models import quantize
 from mxcast.native.folder import dpi_files
@@ -121,6 +131,21 @@ def test_lanes_are_a_choice_of_the_hardware_alone():
 def test_impossible_lanes_are_refused(fields, sentence):
     with pytest.raises(ValueError, match=f"^{sentence}$"):
         converter_config("e2m1", **fields)
+
+
+@pytest.mark.parametrize(
+    ("component", "format", "fields", "takes"),
+    [
+        (BlockConverter, "e4m3", {"lanes": 8}, "whole blocks without lanes"),
+        (BlockConverter, "e4m3", {"interface": "skid"}, "whole blocks without lanes"),
+        (BlockDecoder, "e4m3", {"interface": "axis"}, "whole blocks without lanes"),
+        (Nvfp4Converter, "nvfp4", {"lanes": 4}, "whole blocks without lanes"),
+        (StreamConverter, "e4m3", {"lanes": 8, "interface": "axis"}, "beats"),
+    ],
+)
+def test_a_component_has_the_ports_of_its_configuration(component, format, fields, takes):
+    with pytest.raises(ValueError, match=f"^[A-Z][a-z0-9A-Z]+ takes {takes} by valid and ready, not .* --set "):
+        component(format, **fields)
 
 
 def test_lanes_are_whole_numbers():
