@@ -21,34 +21,49 @@ LEAVING = 3
 
 
 class ScaleApart(ElasticControl):
-    """`ElasticControl` whose registers stop too while a scale waits and the next scale comes."""
+    """`ElasticControl` whose registers stop too while a scale waits and the block behind it can come.
+
+    One register says so, although it then stops them before the first beat of that block is there. The enable of all
+    registers is the critical path, and this keeps it at four inputs.
+    """
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config)
         self.scale_valid = Signal()
-        self.next_scale_enters = Signal()
+        self.scale_enters = Signal()
 
-    def connect_scale(self, next_first: Value, scale_ready: Value) -> None:
-        """The first beat of a block before the registers at the output, and the ready of the scales."""
-        self.next_first, self.scale_ready = next_first, scale_ready
+    def connect_scale(self, scale_ready: Value) -> None:
+        """The ready of the scales."""
+        self.scale_ready = scale_ready
 
     def leave(self, m: Module, back: list[str], o_valid: Signal, o_ready: Value) -> None:
         coming = self.chain(m, self.reads, back[:-1], self.back_enable)
-        brings_scale = coming & self.next_first
-        m.d.comb += [
-            self.next_scale_enters.eq(self.back_enable & brings_scale),
-            self.back_enable.eq((o_ready | ~o_valid) & ~(brings_scale & self.scale_valid & ~self.scale_ready)),
-        ]
         leaving = Signal(name="valid_output_q")
+        scale_waits = Signal()  # after this cycle
+        blocks = self._between_blocks(m, coming, scale_waits)
+        m.d.comb += [
+            scale_waits.eq(self.scale_enters | (self.scale_valid & ~self.scale_ready)),
+            self.back_enable.eq((o_ready | ~o_valid) & ~(blocks & ~self.scale_ready)),
+            o_valid.eq(leaving),
+        ]
+        m.d.sync += self.scale_valid.eq(scale_waits)
         with m.If(self.back_enable):
             m.d.sync += leaving.eq(coming)
         with m.Elif(o_ready):
             m.d.sync += leaving.eq(0)
-        m.d.comb += o_valid.eq(leaving)
-        with m.If(self.next_scale_enters):
-            m.d.sync += self.scale_valid.eq(1)
-        with m.Elif(self.scale_ready):
-            m.d.sync += self.scale_valid.eq(0)
+
+    def _between_blocks(self, m: Module, coming: Value, scale_waits: Value) -> Value:
+        """Does a scale wait while the beat that comes next is the first of its block? Sets ``scale_enters``."""
+        enters = self.back_enable & coming
+        if self.config.beats == 1:
+            m.d.comb += self.scale_enters.eq(enters)
+            return self.scale_valid
+        next_beat = Signal(range(self.config.beats))
+        beat_after = Signal.like(next_beat)
+        scale_blocks = Signal()
+        m.d.comb += [self.scale_enters.eq(enters & ~next_beat.any()), beat_after.eq(next_beat + enters)]
+        m.d.sync += [next_beat.eq(beat_after), scale_blocks.eq(scale_waits & ~beat_after.any())]
+        return scale_blocks
 
 
 class AxisConverter(Pipeline[EncoderConfig]):
@@ -82,7 +97,7 @@ class AxisConverter(Pipeline[EncoderConfig]):
         codes, ready = datapath.codes, Signal(name="core_ready")
         valid = self.enter(m, datapath, ready)
         if isinstance(control, ScaleApart):
-            control.connect_scale(codes.next_first, self.m_axis_scale_tready)
+            control.connect_scale(self.m_axis_scale_tready)
             control.connect(m, valid, ready, self.m_axis_tvalid, self.m_axis_tready)
             self.leave_apart(m, datapath, control)
         else:
@@ -105,7 +120,7 @@ class AxisConverter(Pipeline[EncoderConfig]):
         element, scale = self.config.numerics.block.element, codes.next_scale
         scale_q = Signal(len(scale), name="scale_output_q", reset_less=True)
         scale_last_q = Signal(reset_less=True)
-        with m.If(control.next_scale_enters):
+        with m.If(control.scale_enters):
             m.d.sync += [scale_q.eq(scale), scale_last_q.eq(codes.next_marks[1])]
         m.d.comb += [
             codes.marks.eq(self.marks_of_beat(datapath, control)),

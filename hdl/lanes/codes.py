@@ -41,8 +41,7 @@ class BackPart(wiring.Component, Generic[Encoder]):
     scale, p : out, the scale of the block, and the codes of the beat
     o_first, o_last : out, its place in its block
     marks, o_marks : in and out, bits of a packet; if there are ``marks``
-    next_first, next_scale, next_marks : out, ``o_first``, ``scale`` and ``o_marks`` before the registers at the output;
-        if there are ``marks``
+    next_scale, next_marks : out, ``scale`` and ``o_marks`` before the registers at the output; if there are ``marks``
     """
 
     def __init__(self, config: Encoder, key: ShapeLike, width: int, marks: int = 0) -> None:
@@ -63,11 +62,7 @@ class BackPart(wiring.Component, Generic[Encoder]):
                 "o_first": Out(1),
                 "o_last": Out(1),
                 **({"marks": In(marks), "o_marks": Out(marks)} if marks else {}),
-                **(
-                    {"next_first": Out(1), "next_scale": Out(numerics.block.scale.bits), "next_marks": Out(marks)}
-                    if marks
-                    else {}
-                ),
+                **({"next_scale": Out(numerics.block.scale.bits), "next_marks": Out(marks)} if marks else {}),
             }
         )
 
@@ -80,7 +75,7 @@ class BackPart(wiring.Component, Generic[Encoder]):
     def leave(self, m: Module, now: Stage, codes: Iterable[Value]) -> None:
         """Connect the outputs to the last stage, which has the values of `place` and ``scale``."""
         if self.marks_width:
-            m.d.comb += [self.next_first.eq(now.is_first), self.next_scale.eq(now.scale), self.next_marks.eq(now.marks)]
+            m.d.comb += [self.next_scale.eq(now.scale), self.next_marks.eq(now.marks)]
         by_lane = {lane_name("p", lane, self.config.numerics): code for lane, code in enumerate(codes)}
         now = now.crossed("output", **now.values, **by_lane)
         m.d.comb += [

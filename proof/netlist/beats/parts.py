@@ -71,7 +71,7 @@ ENCODER = Ends(
     control=("has_block", "write_beat", "read_beat"),
     delays="the modules in front of the store and behind it are pure delays with an enable; the second one takes the "
     "key and the mode of a block with its first beat",
-    axis=("valid_q", "running_q", "beat", "scale_valid"),
+    axis=("valid_q", "running_q", "beat", "scale_valid", "next_beat", "scale_blocks"),
     packed=("valid_q", "running_q", "beat", "bytes_waiting", "has_ended", "word_valid_q"),
     scales=("m_axis_scale_tready",),
 )
@@ -120,8 +120,11 @@ HANDSHAKE = ("i_valid", "o_ready")
 AXIS_HANDSHAKE = ("s_axis_tvalid", "s_axis_tkeep", "s_axis_tlast", "m_axis_tready")
 """Inputs on which the control of beats may depend."""
 
-EARLY = {"next_first": "o_first", "next_scale": "scale", "next_marks": "o_marks"}
+EARLY = {"next_scale": "scale", "next_marks": "o_marks"}
 """Outputs of the module behind the store in front of its last registers, and the outputs behind these."""
+
+OF_PARTS = ("beat", "next_beat", "scale_blocks")
+"""Registers of AXI4-Stream for parts of blocks. Without them each beat is the first of its block."""
 
 ADDRESS = "write_beat"
 """The address at which the store is written: the register, and the port of the store."""
@@ -244,7 +247,7 @@ class Beats:
             beside = MARKS[stream.place is ScalePlace.AFTER]  # the beat with the scale
             return {"last_q": "valid_q", **dict.fromkeys((beside, "o_marks"), f"valid_{self.places[-1]}_q")}
         if self.ends.front:
-            return {"last_q": "valid_q", "next_first": f"valid_{self.places[-2]}_q"}
+            return {"last_q": "valid_q"}
         if self.has_packed:
             return {"beat_last_held_q": "beat_held"}
         last = {"beat_marks_held_q": "beat_held"} if self.config.beats > 1 else {}
@@ -263,7 +266,7 @@ class Beats:
             if not self.ends.front and len(self.design.modules[self.design.top]["ports"]["s_axis_tkeep"]["bits"]) == 1:
                 own = tuple(name for name in own if name != "offset")  # a word of one byte begins with it
             if self.is_whole:
-                own = tuple(name for name in own if name != "beat")  # each beat is the first of its block
+                own = tuple(name for name in own if name not in OF_PARTS)
             registers, inputs = (*registers, *own), (*AXIS_HANDSHAKE, *scales)
             check_known(self.design, self.control(), AXIS_RESET, registers, inputs, self.under_valid)
         else:

@@ -144,9 +144,10 @@ endmodule
 def leaves(beats: Beats, control: dict) -> Induction:
     """The statements about beats and scales that leave."""
     config, top, valid = beats.config, "mxcast_left", coming(beats)
-    brought = [f"{CODES}_{name}" for name in ("p", "o_marks", "next_first", "next_scale", "next_marks", "enable")]
+    brought = [f"{CODES}_{name}" for name in ("p", "o_marks", "next_scale", "next_marks", "enable")]
     outside = ["aclk", "aresetn", *(name for name in control["ports"] if name.startswith("m_axis_"))]
-    made = cut(control, valid, [*outside, *brought])
+    between = {f"seen_{wire}": wire for wire in ("next_beat", "scale_blocks")} if config.beats > 1 else {}
+    made = seen(cut(control, valid, [*outside, *brought]), between)
     widths = {name: len(port["bits"]) for name, port in made["ports"].items()}
     data, scale, whole = widths[f"{CODES}_p"], widths[f"{CODES}_next_scale"], widths["m_axis_tdata"]
     place, blocks, bits = _place_bits(config), blocks_of(config), config.numerics.block.element.bits
@@ -154,26 +155,30 @@ def leaves(beats: Beats, control: dict) -> Induction:
     at = {one[0] * bits + one[1]: number for number, one in enumerate(places) if one is not None}
     codes = ", ".join(f"m_axis_tdata[{at[bit]}]" for bit in reversed(range(data)))
     used = "".join("1" if bit in at.values() else "0" for bit in reversed(range(whole)))
-    wrapper = f"""module {top}(input clk, rst, coming, first, m_axis_tready, m_axis_scale_tready,
+    wrapper = f"""module {top}(input clk, rst, coming, m_axis_tready, m_axis_scale_tready,
   input [{data - 1}:0] data, input [2:0] marks, input [{scale - 1}:0] scale,
-  output m_axis_tvalid, m_axis_scale_tvalid, assumed, output [{len(LEAVE_WRONG) - 1}:0] wrong, output [2:0] related);
+  output m_axis_tvalid, m_axis_scale_tvalid, assumed, output [{len(LEAVE_WRONG) - 1}:0] wrong, output [3:0] related);
   wire [{whole - 1}:0] m_axis_tdata; wire [{widths["m_axis_tkeep"] - 1}:0] m_axis_tkeep; wire [{data - 1}:0] codes;
   wire [{scale - 1}:0] m_axis_scale_tdata; wire [2:0] o_marks;
   wire m_axis_tlast, m_axis_tuser, m_axis_scale_tlast, back_enable;
+  wire [{place - 1}:0] next_beat{"" if between else " = 0"};
+  wire scale_blocks{"" if between else " = m_axis_scale_tvalid"};
   wire [{scale - 1}:0] its_scale = m_axis_scale_tdata + {scale}'d{blocks.bias if blocks else 0};
   {beats.design.top} design(.aclk(clk), .aresetn(~rst), .cut_{valid}(coming),
     .m_axis_tdata(m_axis_tdata), .m_axis_tkeep(m_axis_tkeep), .m_axis_tlast(m_axis_tlast), .m_axis_tuser(m_axis_tuser),
     .m_axis_tvalid(m_axis_tvalid), .m_axis_tready(m_axis_tready), .m_axis_scale_tdata(m_axis_scale_tdata),
     .m_axis_scale_tlast(m_axis_scale_tlast), .m_axis_scale_tvalid(m_axis_scale_tvalid),
     .m_axis_scale_tready(m_axis_scale_tready), .{CODES}_p(codes), .{CODES}_o_marks(o_marks),
-    .{CODES}_next_first(first), .{CODES}_next_scale(scale), .{CODES}_next_marks(marks), .{CODES}_enable(back_enable));
+    {"".join(f".{port}({wire}), " for port, wire in between.items())}
+    .{CODES}_next_scale(scale), .{CODES}_next_marks(marks), .{CODES}_enable(back_enable));
   mxcast_leave #(.DATA({data}), .SCALE({scale}), .BEATS({config.beats}), .PLACE({place})) leave(
-    .clk(clk), .rst(rst), .coming(coming), .first(first), .back_enable(back_enable), .data(data), .marks(marks),
+    .clk(clk), .rst(rst), .coming(coming), .back_enable(back_enable), .data(data), .marks(marks),
     .scale(scale), .m_tvalid(m_axis_tvalid), .m_tready(m_axis_tready), .m_tlast(m_axis_tlast),
     .m_tuser(m_axis_tuser), .m_tdata({{{codes}}}),
     .keeps_all(&m_axis_tkeep & (m_axis_tdata & ~{whole}'b{used}) == 0), .s_tvalid(m_axis_scale_tvalid),
     .s_tready(m_axis_scale_tready), .s_tlast(m_axis_scale_tlast), .s_tdata(its_scale), .codes(codes),
-    .o_marks(o_marks), .assumed(assumed), .wrong(wrong), .related(related));
+    .o_marks(o_marks), .next_beat(next_beat), .scale_blocks(scale_blocks), .assumed(assumed), .wrong(wrong),
+    .related(related));
 endmodule
 """
     return Induction(
@@ -182,10 +187,10 @@ endmodule
         "its first beat; neither changes while it waits, and the core waits for nothing else",
         top=top,
         relation=transitions(beats.design, made, "axis_leave.sv", wrapper, top),
-        related=3,
+        related=4,
         wrong=LEAVE_WRONG,
         shown={
-            **dict.fromkeys(("rst", "coming", "first", "back_enable"), 1),
+            **dict.fromkeys(("rst", "coming", "back_enable"), 1),
             "marks": 3,
             "scale": scale,
             **dict.fromkeys(("m_axis_tvalid", "m_axis_tready", "m_axis_tlast", "m_axis_tuser"), 1),

@@ -158,14 +158,15 @@ KEY_ENDS = r"\1found\2wire [7:0] found; assign key = marks[0] ? 8'h0 : found; \3
 AXIS = converter_config("e4m3", lanes=2, block_size=8, interface="axis")
 PACKETS = {
     "tlast is lost": ("last_q <= s_axis_tlast", "last_q <= 1'h0", "core"),
-    "tkeep is read a byte too early": ("_050_ = ~ s_axis_tkeep[3]", "_050_ = ~ s_axis_tkeep[2]", "core"),
+    "tkeep is read a byte too early": ("_054_ = ~ s_axis_tkeep[3]", "_054_ = ~ s_axis_tkeep[2]", "core"),
     "zeros end a beat too early": ("_034_ = & beat", "_034_ = beat == 2'h2", "one is lost"),
-    "a beat enters before the reset ends": ("= _064_ & running_q", "= _064_", "s_axis_tready"),
-    "tlast comes with every beat": ("_039_ = _038_ & marks_of_block[0]", "_039_ = marks_of_block[0]", "last beat"),
+    "a beat enters before the reset ends": ("= _066_ & running_q", "= _066_", "s_axis_tready"),
+    "tlast comes with every beat": ("_043_ = _042_ & marks_of_block[0]", "_043_ = marks_of_block[0]", "last beat"),
     "marks are of the other block": ("= read_beat[2] ? marks", "= ~ read_beat[2] ? marks", "marks"),
     "tkeep is wrong": ("m_axis_tkeep = 2'h3", "m_axis_tkeep = 2'h1", "m_axis_tkeep"),
     "tlast marks a whole block": ("m_axis_tlast = o_marks[0]", "m_axis_tlast = o_marks[1]", "tlast"),
-    "a scale is replaced": ("_009_ = ~ _008_", "_009_ = 1'h1", "replaced"),
+    "a scale is replaced": ("_013_ = scale_blocks & _012_", "_013_ = scale_blocks & next_beat[0]", "replaced"),
+    "a scale is replaced by the next one": ("= | beat_after", "= | next_beat", "replaced"),
     "a scale has the tlast of a beat": (
         "m_axis_scale_tlast <= next_marks[1]",
         "m_axis_scale_tlast <= next_marks[0]",
@@ -183,7 +184,7 @@ def test_a_fault_of_packets_has_a_trace(old: str, new: str, word: str, tmp_path:
 def test_zeros_have_the_mode_of_their_block(tmp_path: Path) -> None:
     fields: ConverterFields = {"lanes": 2, "block_size": 8, "interface": "axis", "scale_rule": "floor,ceil"}
     config = converter_config("e4m3,e5m2", **fields)
-    edit = "if (_060_) user_q <= s_axis_tuser", "if (moves) user_q <= s_axis_tuser"
+    edit = "if (_070_) user_q <= s_axis_tuser", "if (moves) user_q <= s_axis_tuser"
     assert "other user bits than the last beat" in trace_in(config, [edit], tmp_path).words[-1]
 
 

@@ -11,14 +11,16 @@ module mxcast_leave #(
   parameter PLACE = 2
 ) (
   input clk, rst,
-  input coming, first, back_enable, input [DATA-1:0] data, input [2:0] marks, input [SCALE-1:0] scale,  // of the core
+  input coming, back_enable, input [DATA-1:0] data, input [2:0] marks, input [SCALE-1:0] scale,  // of the core
   input m_tvalid, m_tready, m_tlast, m_tuser, input [DATA-1:0] m_tdata, input keeps_all,
   input s_tvalid, s_tready, s_tlast, input [SCALE-1:0] s_tdata,
   // the module that is left out has a register for these
   output [DATA-1:0] codes, output [2:0] o_marks,
+  // the beat of its block that comes next, and whether a scale waits that its scale would replace
+  input [PLACE-1:0] next_beat, input scale_blocks,
   output assumed,
   output [6:0] wrong,
-  output [2:0] related
+  output [3:0] related
 );
   reg [DATA-1:0] data_q; reg [2:0] marks_q;
   always @(posedge clk) if (back_enable) begin data_q <= data; marks_q <= marks; end
@@ -26,9 +28,9 @@ module mxcast_leave #(
   assign o_marks = marks_q;
 
   reg [PLACE-1:0] place;                       // of the beat that comes
-  reg waited, w_first; reg [DATA-1:0] w_data; reg [2:0] w_marks; reg [SCALE-1:0] w_scale;
-  assign assumed = (!coming || first == (place == 0))
-    && (!waited || (coming && first == w_first && data == w_data && marks == w_marks && scale == w_scale));
+  wire first = place == 0;
+  reg waited; reg [DATA-1:0] w_data; reg [2:0] w_marks; reg [SCALE-1:0] w_scale;
+  assign assumed = !waited || (coming && data == w_data && marks == w_marks && scale == w_scale);
 
   wire enters = coming & back_enable & ~rst;
   wire leaves = m_tvalid & m_tready & ~rst;
@@ -38,7 +40,7 @@ module mxcast_leave #(
 
   always @(posedge clk) begin
     waited <= coming & ~back_enable & ~rst;
-    w_first <= first; w_data <= data; w_marks <= marks; w_scale <= scale;
+    w_data <= data; w_marks <= marks; w_scale <= scale;
     if (leaves) inside <= 0;
     if (scale_leaves) has_scale <= 0;
     if (enters) begin
@@ -60,6 +62,8 @@ module mxcast_leave #(
   };
 
   assign related = {
+    // 3: the registers in front of the output know the place
+    next_beat == place && scale_blocks == (s_tvalid && first),
     // 2: the registers of the scale have the scale that waits
     has_scale == s_tvalid && (!has_scale || (s_tdata == its_scale && s_tlast == its_scale_last)),
     // 1: the registers at the output have the beat that waits
