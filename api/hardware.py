@@ -21,6 +21,7 @@ from .hdl import (
     HardwareConfig,
     Nvfp4Config,
     Nvfp4DecoderConfig,
+    Nvfp4TileConfig,
     TileConfig,
     configuration,
 )
@@ -30,9 +31,10 @@ from .hdl import DecoderFields as DecodingRules
 from .hdl import HadamardFields as HadamardRules
 from .hdl import Nvfp4DecoderFields as Nvfp4DecodingRules
 from .hdl import Nvfp4HardwareFields as Nvfp4Rules
+from .hdl import Nvfp4TileHardwareFields as Nvfp4TileRules
 from .hdl import TileHardwareFields as TileRules
 from .hdl.emission.designs import design_of
-from .spec import Hadamard, Nvfp4Decode, Nvfp4Encode, TileEncode
+from .spec import Hadamard, Nvfp4Decode, Nvfp4Encode, Nvfp4TileEncode, TileEncode
 from .spec.catalogue import constructed, known_name
 
 if TYPE_CHECKING:
@@ -61,6 +63,10 @@ class BuildRules(AnyBuildFields, ConstraintFields, total=False):
 
 class HardwareRules(AnyFields, ConstraintFields, total=False):
     """Fields of `AnyFields`, and ``latency`` or ``frequency_mhz``, which choose ``registered_after``."""
+
+
+class AnyTileRules(TileRules, Nvfp4TileRules, total=False):
+    """Fields of `TileRules` and of `Nvfp4TileRules`."""
 
 
 @overload
@@ -113,11 +119,11 @@ def verilate(
 
 @overload
 def verilate(
-    format: str | TileEncode | TileConfig,
+    format: str | TileEncode | TileConfig | Nvfp4TileEncode | Nvfp4TileConfig,
     profile: str | None = None,
     *,
     op: Literal["tile"],
-    **rules: Unpack[TileRules],
+    **rules: Unpack[AnyTileRules],
 ) -> VerilatedTile: ...
 
 
@@ -136,7 +142,7 @@ def verilate(format: AnyFormat, profile: str | None = None, *, op: str = "encode
     Verilated, VerilatedNvfp4, VerilatedDecoder, VerilatedNvfp4Decoder, VerilatedCast, VerilatedHadamard, VerilatedTile
         call it as `quantize`, with ``x``, ``axis``, ``pad`` and ``random``, and of NVFP4 ``tensor_amax``; as
         `dequantize`, with ``q`` and ``random``; with an array and ``random``; or, of ``hadamard`` and ``tile``, with an
-        array
+        array, and of an NVFP4 tile ``tensor_amax``
 
     Raises
     ------

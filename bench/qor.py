@@ -205,8 +205,10 @@ def main(arguments: list[str] | None = None) -> None:
         return
     if options.part == "cells":
         cell_cost.keep(options.paper)
+    elif options.part == "tiles":
+        tile_cost.keep(options.only)
     elif options.part:
-        {"decoders": decoder_cost, "nvfp4": nvfp4_cost, "tiles": tile_cost}[options.part].keep()
+        {"decoders": decoder_cost, "nvfp4": nvfp4_cost}[options.part].keep()
     elif not options.render:
         for line, figures in measured([line for line in asked if not is_current(line)]):
             print(line, {name: value for name, value in figures.items() if value}, flush=True)

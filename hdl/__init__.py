@@ -43,7 +43,15 @@ from .config.hadamard import HadamardConfig, HadamardFields, hadamard_config
 from .config.hardware import HardwareConfig
 from .config.nvfp4_decode import Nvfp4DecoderConfig, Nvfp4DecoderFields, nvfp4_decoder_config
 from .config.nvfp4_encode import Nvfp4Config, Nvfp4HardwareFields, nvfp4_config
-from .config.tile import TileConfig, TileHardwareFields, tile_config
+from .config.tile import (
+    Nvfp4TileConfig,
+    Nvfp4TileHardwareFields,
+    TileConfig,
+    TiledConfig,
+    TileHardwareFields,
+    nvfp4_tile_config,
+    tile_config,
+)
 from .nvfp4.threshold_row import Row, threshold_table
 
 if TYPE_CHECKING:
@@ -61,6 +69,7 @@ if TYPE_CHECKING:
     from .primitives.amax import AmaxTree
     from .primitives.random_source import RandomSource
     from .tile.encoder import TileEncoder
+    from .tile.nvfp4 import Nvfp4TileEncoder
 
 __all__ = [
     "BEST",
@@ -107,6 +116,9 @@ __all__ = [
     "Nvfp4DecoderFields",
     "Nvfp4Form",
     "Nvfp4HardwareFields",
+    "Nvfp4TileConfig",
+    "Nvfp4TileEncoder",
+    "Nvfp4TileHardwareFields",
     "Quantizer",
     "RandomSource",
     "Row",
@@ -116,6 +128,7 @@ __all__ = [
     "TileConfig",
     "TileEncoder",
     "TileHardwareFields",
+    "TiledConfig",
     "cast_config",
     "config_of",
     "configuration",
@@ -130,6 +143,7 @@ __all__ = [
     "intact",
     "nvfp4_config",
     "nvfp4_decoder_config",
+    "nvfp4_tile_config",
     "supports",
     "threshold_table",
     "tile_config",
@@ -147,6 +161,7 @@ MODULES = {
     "ScaleUnit": "encode.scale",
     "StreamConverter": "encode.stream",
     "TileEncoder": "tile.encoder",
+    "Nvfp4TileEncoder": "tile.nvfp4",
     "Nvfp4Converter": "nvfp4.encoder",
     "Nvfp4Decoder": "nvfp4.decoder",
     **dict.fromkeys(("default_name", "describe", "verilog"), "emission.emit"),

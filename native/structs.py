@@ -28,6 +28,7 @@ from ..spec import (
     SpecialCodes,
 )
 from ..spec.operations.nvfp4 import Nvfp4Operation
+from ..spec.profiles.resolve import option_of
 
 HEADER = Path(__file__).with_name("mxcast.h")
 """The header, which users copy into their own programs."""
@@ -126,7 +127,7 @@ MEMBERS: dict[type[Operation], tuple[str, Callable[[Any], Iterator[tuple[str, Me
 def check_supported(operation: Operation) -> None:
     """Raise ValueError unless the header has a struct for an operation."""
     if type(operation) not in MEMBERS:
-        raise ValueError(f"the model in C has no operation {operation.name} yet")
+        raise ValueError(f"the model in C has no operation {option_of(operation)} yet")
 
 
 def struct_name(operation: Operation) -> str:

@@ -10,7 +10,7 @@ from .questions.lanes import CastInBeats, DecodeInBeats, EncodeInBeats, Nvfp4Dec
 from .questions.nvfp4.decoder import ProvableNvfp4Decode
 from .questions.nvfp4.encoder import ProvableNvfp4
 from .questions.provable import AnyProvable
-from .questions.tile import ProvableTile
+from .questions.tile import ProvableNvfp4Tile, ProvableTile
 
 OPERATIONS: dict[str, AnyProvable] = {
     "encode": ProvableEncode(),
@@ -29,6 +29,7 @@ IN_BEATS: dict[str, AnyProvable] = {
     "two_level_encode": Nvfp4InBeats(),
     "two_level_decode": Nvfp4DecodeInBeats(),
     "tile": ProvableTile(),
+    "nvfp4_tile": ProvableNvfp4Tile(),
 }
 """The proof of operations whose hardware has lanes, rows, or another interface than valid and ready."""
 

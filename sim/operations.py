@@ -13,6 +13,7 @@ from .encode.tile import TileSimulation
 from .hadamard.simulation import HadamardSimulation
 from .nvfp4.decode import Nvfp4DecodeSimulation
 from .nvfp4.encode import Nvfp4EncodeSimulation
+from .nvfp4.tile import Nvfp4TileSimulation
 from .run.verilator.table_driver import with_rows
 from .simulation import Simulation
 from .stimuli import random_bits
@@ -26,6 +27,7 @@ OPERATIONS: dict[str, type[Simulation[Any]]] = {
     "two_level_decode": Nvfp4DecodeSimulation,
     "hadamard": HadamardSimulation,
     "tile": TileSimulation,
+    "nvfp4_tile": Nvfp4TileSimulation,
 }
 """By the name of the operation."""
 

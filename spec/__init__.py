@@ -78,7 +78,16 @@ from .operations.nvfp4_encode import NVFP4_RULES, TENSOR_SCALES, FourOverSix, Nv
 from .operations.operation import OPERATIONS, Operation, operation_of, short_id
 from .operations.ports import Port, Role
 from .operations.ptx import INSTRUCTIONS
-from .operations.tile import TILE_RULES, ColumnOrder, TileEncode, TileFields
+from .operations.tile import (
+    NVFP4_TILE_RULES,
+    TILE_RULES,
+    ColumnOrder,
+    Nvfp4TileEncode,
+    Nvfp4TileFields,
+    Tiled,
+    TileEncode,
+    TileFields,
+)
 from .profiles.casts import CASTS
 from .profiles.decoders import DECODERS
 from .profiles.encoders import PROFILES
@@ -93,6 +102,7 @@ from .profiles.resolve import (
     numerics,
     nvfp4_decoding,
     nvfp4_encoding,
+    nvfp4_tile_encoding,
     profile_named,
     profile_of,
     tile_encoding,
@@ -127,6 +137,7 @@ __all__ = [
     "NVFP4_ENCODERS",
     "NVFP4_OPERATIONS",
     "NVFP4_RULES",
+    "NVFP4_TILE_RULES",
     "OPERATIONS",
     "OTHER_BLOCKS",
     "PROFILES",
@@ -175,6 +186,8 @@ __all__ = [
     "Nvfp4DecodeFields",
     "Nvfp4Encode",
     "Nvfp4Fields",
+    "Nvfp4TileEncode",
+    "Nvfp4TileFields",
     "Operation",
     "Order",
     "Overflow",
@@ -195,6 +208,7 @@ __all__ = [
     "TensorScale",
     "TileEncode",
     "TileFields",
+    "Tiled",
     "block_format",
     "casting",
     "decoding",
@@ -205,6 +219,7 @@ __all__ = [
     "numerics",
     "nvfp4_decoding",
     "nvfp4_encoding",
+    "nvfp4_tile_encoding",
     "operation_of",
     "profile_named",
     "profile_of",

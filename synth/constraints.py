@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from ..hdl import HardwareConfig, TileConfig
+from ..hdl import HardwareConfig, TiledConfig
 from ..spec.catalogue import excerpt
 from .pipeline import pipelined
 
@@ -21,7 +21,7 @@ def constrained(config: Config, constraints: Mapping[str, Any]) -> Config:
         return config
     if constraints.keys() == {"delays_of"}:
         raise ValueError("delays_of says whose delays count: give latency or frequency_mhz too")
-    if isinstance(config, TileConfig):
+    if isinstance(config, TiledConfig):
         raise ValueError(
             "latency and frequency_mhz are for blocks: in a tile encoder, name the registers by registered_after"
         )

@@ -73,6 +73,15 @@ TILE_STAGES = {
 }
 """Stages of a tile encoder: one column of all; the last four only if the column copy is transposed."""
 
+NVFP4_TILE_STAGES = {
+    "store": "block_store",
+    "numbers": "number_exchange",
+    "column store": "banked_store",
+    "line": "line_encoder",
+    "exchange": "exchange",
+}
+"""Stages of an NVFP4 tile encoder: one encoder of two, for rows and for columns."""
+
 STAGES_OF = {
     "encode": STAGES,
     "decode": DECODER_STAGES,
@@ -81,6 +90,7 @@ STAGES_OF = {
     "two_level_decode": NVFP4_DECODER_STAGES,
     "hadamard": HADAMARD_STAGES,
     "tile": TILE_STAGES,
+    "nvfp4_tile": NVFP4_TILE_STAGES,
 }
 """Stages by the name of the operation."""
 

@@ -10,6 +10,7 @@ from ...spec import (
     DECODE_RULES,
     NVFP4_DECODE_RULES,
     NVFP4_RULES,
+    NVFP4_TILE_RULES,
     TILE_RULES,
     Cast,
     Decode,
@@ -17,6 +18,7 @@ from ...spec import (
     Hadamard,
     Nvfp4Decode,
     Nvfp4Encode,
+    Nvfp4TileEncode,
     TileEncode,
 )
 from ...spec.catalogue import excerpt
@@ -29,6 +31,7 @@ RULES: dict[str, tuple[str, ...]] = {
     Nvfp4Decode.name: ("destination", "block_size", *NVFP4_DECODE_RULES, "scale_max"),
     Hadamard.name: ("signs",),
     TileEncode.name: ("source", "block_size", *TILE_RULES),
+    Nvfp4TileEncode.name: ("source", "block_size", *NVFP4_TILE_RULES, "scale_max"),
 }
 """Rules that --set takes, by operation."""
 

@@ -18,5 +18,6 @@ BUILT: dict[str, tuple[str, ...]] = {
     "two_level_decode": OF_BEATS,
     "hadamard": OF_ANY,
     "tile": (*CHOICES, *OF_ANY),
+    "nvfp4_tile": (*NVFP4_CHOICES, *OF_ANY),
 }
 """Choices of the hardware that --set takes, by operation. `RULES` has the rules that it takes."""

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from ...spec import Nvfp4Decode, Nvfp4Encode
+from ...spec import NVFP4_OPERATIONS
 from .assignments import RULES, assigned, profile_and_fields
 
-OPERATIONS = tuple(name for name in RULES if name not in (Nvfp4Encode.name, Nvfp4Decode.name))
+OPERATIONS = tuple(name for name in RULES if name not in NVFP4_OPERATIONS.values())
 """Operations that --op names. The format decides between a converter to MX formats and one to NVFP4."""
 
 Format = Annotated[

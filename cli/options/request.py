@@ -29,6 +29,7 @@ FORMATS: dict[str, Iterable[str]] = {
     "two_level_decode": ("nvfp4", "nvfp4_32"),
     "hadamard": ("hadamard16",),
     "tile": BLOCKS,
+    "nvfp4_tile": ("nvfp4", "nvfp4_32"),
 }
 """Formats that ``all`` means, by operation."""
 

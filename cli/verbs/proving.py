@@ -11,8 +11,9 @@ from ...hdl import BEST, HardwareConfig
 from ...hdl.emission.designs import described
 from ...host.cache import refreshed
 from ...host.files import parsed_json, regular
-from ...spec import Encode, Nvfp4Encode, Role, TileEncode
+from ...spec import Encode, Role, Tiled
 from ...spec.catalogue import entry
+from ...spec.operations.nvfp4_encode import Nvfp4Encoding
 from ..errors import ExitCode
 from ..options.around import BlockDesign, Bus, Registers, around
 from ..options.common import Force, Seed
@@ -248,13 +249,13 @@ def _verdict(proof: Proof) -> str:
         texts = list(dict.fromkeys(argument.macros for argument in proof.arguments))
         macros = f" each of {len(texts)} texts ({'; '.join(texts)})" if len(texts) > 1 else ""
         inputs = f"all 2^{bits} inputs"
-        if isinstance(numerics, Nvfp4Encode):
-            bits = numerics.block_size * numerics.source.bits
-            inputs = f"all 2^{bits} blocks, under the constants of every tensor"
+        if isinstance(numerics, Nvfp4Encoding):
+            bits, what_enters = numerics.ports[0].width, "tiles" if isinstance(numerics, Tiled) else "blocks"
+            inputs = f"all 2^{bits} {what_enters}, under the constants of every tensor"
             if any(port.role is Role.ROW_CELLS for port in proof.config.ports):
                 inputs += " with the rows of its table"
         if proof.config.in_beats:
-            part = "packets" if proof.config.has_axis else "rows" if isinstance(numerics, TileEncode) else "beats"
+            part = "packets" if proof.config.has_axis else "rows" if isinstance(numerics, Tiled) else "beats"
             inputs += f", in {part} with any stalls and resets"
         top = proof.around.outermost(proof.verilog.stem)
         around = f", and {top}.v passes them on" if top != proof.verilog.stem else ""

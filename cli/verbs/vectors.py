@@ -74,8 +74,7 @@ def _made(rules: Operation, weights: np.ndarray, out: Path, full: bool, seed: in
     from ...conformance.vectors.confirmation import Disagreement, confirmed
     from ...conformance.vectors.vector_files import write
     from ...conformance.vectors.vectors import made
-    from ...hdl.config.command import option_of
-    from ...spec.profiles.resolve import profile_of
+    from ...spec.profiles.resolve import option_of, profile_of
 
     confirmation, why = None, ""
     with output.steps(f"vectors of {rules.subject}") as say:

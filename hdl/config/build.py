@@ -14,6 +14,7 @@ from ...spec import (
     Hadamard,
     Nvfp4Decode,
     Nvfp4Encode,
+    Nvfp4TileEncode,
     TileEncode,
     TileFields,
     is_nvfp4,
@@ -28,14 +29,23 @@ from .hadamard import HadamardConfig
 from .hardware import HardwareConfig
 from .nvfp4_decode import Nvfp4DecoderConfig
 from .nvfp4_encode import Nvfp4Config
-from .tile import TileConfig
+from .tile import Nvfp4TileConfig, TileConfig
 
 AnyConfig: TypeAlias = (
-    ConverterConfig | DecoderConfig | CastConfig | Nvfp4Config | Nvfp4DecoderConfig | HadamardConfig | TileConfig
+    ConverterConfig
+    | DecoderConfig
+    | CastConfig
+    | Nvfp4Config
+    | Nvfp4DecoderConfig
+    | HadamardConfig
+    | TileConfig
+    | Nvfp4TileConfig
 )
 """The configuration of any operation."""
 
-AnyFormat: TypeAlias = "Format | Decode | Cast | Nvfp4Encode | Nvfp4Decode | Hadamard | TileEncode | AnyConfig"
+AnyFormat: TypeAlias = (
+    "Format | Decode | Cast | Nvfp4Encode | Nvfp4Decode | Hadamard | TileEncode | Nvfp4TileEncode | AnyConfig"
+)
 """The format of any operation, the operation, or its configuration."""
 
 
@@ -75,6 +85,7 @@ CONFIGURATIONS: dict[str, type[AnyConfig]] = {
         Nvfp4DecoderConfig,
         HadamardConfig,
         TileConfig,
+        Nvfp4TileConfig,
     )
 }
 """The configuration class of each operation, by its name."""
@@ -88,8 +99,8 @@ def config_of(parts: Mapping[str, object]) -> HardwareConfig:
 
 def configuration(op: str, format: AnyFormat, profile: str | None = None, **fields: Unpack[AnyFields]) -> AnyConfig:
     """The configuration of an operation by name, as `converter_config`, `decoder_config`, `cast_config`,
-    `hadamard_config` and `tile_config` make it. For an NVFP4 format, ``encode`` and ``decode`` mean the NVFP4
-    operations.
+    `hadamard_config` and `tile_config` make it. For an NVFP4 format, ``encode``, ``decode`` and ``tile`` mean the
+    NVFP4 operations.
 
     Raises ValueError for an unknown operation and for a configuration of another one, and the errors of these
     functions.

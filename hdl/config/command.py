@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...spec import NVFP4_OPERATIONS, OTHER_BLOCKS, Cast, Encode, Hadamard, Operation
-from ...spec.profiles.resolve import PROFILES_OF, like
+from ...spec import OTHER_BLOCKS, Cast, Encode, Hadamard, Operation
+from ...spec.profiles.resolve import PROFILES_OF, like, option_of
 from .goals import BEST
 from .hardware import HardwareConfig
-
-
-def option_of(operation: Operation) -> str:
-    """The name of an operation for ``--op``.
-
-    >>> from mxcast.spec import nvfp4_encoding
-    >>> option_of(nvfp4_encoding("nvfp4"))
-    'encode'
-    """
-    return next((name for name, other in NVFP4_OPERATIONS.items() if other == operation.name), operation.name)
 
 
 def command_line(config: HardwareConfig | Operation, target: str | None = None) -> str:

@@ -43,10 +43,14 @@ RECIPROCAL_DIGITS = FP32.man_bits + 1
 """Steps of the division that computes the factor in the orders ``te`` and ``paper``."""
 
 
-class Nvfp4HardwareFields(Nvfp4Fields, BeatFields, TargetFields, total=False):
-    """Fields of `spec.Nvfp4Encode` and of the hardware, which change no bit."""
+class Nvfp4ArchitectureFields(BeatFields, total=False):
+    """Fields of `Nvfp4Architecture` by name."""
 
     form: str
+
+
+class Nvfp4HardwareFields(Nvfp4Fields, Nvfp4ArchitectureFields, TargetFields, total=False):
+    """Fields of `spec.Nvfp4Encode` and of the hardware, which change no bit."""
 
 
 @dataclass(frozen=True, kw_only=True)

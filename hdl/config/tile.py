@@ -1,24 +1,53 @@
-"""The configuration of a tile encoder."""
+"""The configurations of tile encoders."""
 
 from __future__ import annotations
 
 import dataclasses
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, TypeAlias, Unpack
+from typing import ClassVar, TypeAlias, TypeVar, Unpack
 
-from ...spec import BlockFormat, ColumnOrder, NumberFormat, Port, TileEncode, TileFields, tile_encoding
+from ...spec import (
+    BlockFormat,
+    ColumnOrder,
+    FourOverSix,
+    NumberFormat,
+    Nvfp4TileEncode,
+    Nvfp4TileFields,
+    Port,
+    Tiled,
+    TileEncode,
+    TileFields,
+    nvfp4_tile_encoding,
+    tile_encoding,
+)
 from ...spec.catalogue import constructed
-from .architecture import Amax, AmaxKey, Interface, Microarchitecture, MicroarchitectureFields
+from .architecture import (
+    Amax,
+    AmaxKey,
+    BeatArchitecture,
+    Interface,
+    Microarchitecture,
+    MicroarchitectureFields,
+    Nvfp4Architecture,
+    Nvfp4Form,
+)
 from .encode import SCALE_STAGE, ConverterConfig
 from .goals import Goal, fields_of, optimized
 from .hardware import Fields, HardwareConfig, TargetFields
+from .nvfp4_encode import Nvfp4ArchitectureFields, Nvfp4Config
 
 TURNED_STAGE = "turned"
 """The stage boundary behind the store that transposes the codes of the columns."""
 
 TileFormat: TypeAlias = "str | BlockFormat | NumberFormat | TileEncode | TileConfig"
 """The output format of a tile encoder, its operation, or its configuration."""
+
+Nvfp4TileFormat: TypeAlias = "str | BlockFormat | NumberFormat | Nvfp4TileEncode | Nvfp4TileConfig"
+"""The format, the operation or the configuration of an NVFP4 tile encoder."""
+
+Tile = TypeVar("Tile", bound=Tiled)
 
 
 class TileHardwareFields(TileFields, MicroarchitectureFields, TargetFields, total=False):
@@ -31,9 +60,88 @@ class TileHardwareFields(TileFields, MicroarchitectureFields, TargetFields, tota
     """
 
 
+class Nvfp4TileHardwareFields(Nvfp4TileFields, Nvfp4ArchitectureFields, TargetFields, total=False):
+    """Fields of `spec.Nvfp4TileEncode` and of the hardware, which change no bit."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class TileConfig(HardwareConfig[TileEncode]):
-    """A tile encoder. A row of the tile enters in each cycle; a row block and a column block leave in each cycle.
+class TiledConfig(HardwareConfig[Tile]):
+    """A tile encoder. A row of the tile enters in each cycle; a row block and a column block leave in each cycle."""
+
+    microarchitecture: BeatArchitecture = field(default_factory=BeatArchitecture)
+
+    def _check(self) -> None:
+        super()._check()
+        micro = self.microarchitecture
+        missing = tuple(place for place in self.always_registered if place not in micro.registered_after)
+        if missing:
+            every = (*micro.registered_after, *missing)
+            object.__setattr__(self, "microarchitecture", dataclasses.replace(micro, registered_after=every))
+
+    def _refused(self) -> dict[str, bool]:
+        micro = self.microarchitecture
+        return {
+            "a row of the tile enters in a cycle: leave out lanes": micro.lanes > 0,
+            "a tile has valid and ready: leave out interface": micro.interface is not Interface.STREAM,
+            "a layout is of the blocks of one direction, but a tile has two: leave out layout": bool(micro.layout),
+        }
+
+    @property
+    @abstractmethod
+    def always_registered(self) -> tuple[str, ...]:
+        """Stage boundaries that always have registers."""
+
+    @property
+    def tree_stages(self) -> tuple[str, ...]:
+        """Stage boundaries in front of the store, in the search for the largest key of a row."""
+        return ()
+
+    @property
+    def beats(self) -> int:
+        return self.numerics.block_size
+
+    @property
+    def gathered(self) -> int:
+        return self.beats
+
+    @property
+    def operation_ports(self) -> tuple[Port, ...]:
+        """The ports of the operation, with the part of a tile in a cycle."""
+        return tuple(
+            dataclasses.replace(port, lanes=port.lanes // self.beats) if port.lanes > 1 else port
+            for port in self.numerics.ports
+        )
+
+    @property
+    def title(self) -> str:
+        side = self.beats
+        return (
+            f"{self.numerics.numbers.name} to {self.formats} encoder of the rows and columns of {side} x {side} tiles"
+        )
+
+    def port_words(self) -> dict[str, str]:
+        rules, block, side = self.numerics, self.numerics.block, self.beats
+        codes = f"{side} {block.element.name} codes of {block.element.bits} bits"
+        of_columns = {
+            ColumnOrder.TRANSPOSED: f"{codes} of column k, row 0 in the low bits",
+            ColumnOrder.IN_PLACE: f"{codes} of row k, each under the scale of its column, column 0 in the low bits",
+        }
+        return {
+            "i_valid": "x is a row of a tile",
+            "i_ready": "a row is taken at the edge that sees i_valid too; follows o_ready in the same cycle",
+            "o_first": "the result is the first of its tile",
+            "o_last": "the result is the last of its tile",
+            "x": f"{side} {rules.numbers.name} numbers of a row, column 0 in the low bits; {side} rows are a tile",
+            "scale": f"with the result k of a tile the shared scale of row k, {block.scale.name}",
+            "p": f"{codes} of row k, column 0 in the low bits",
+            "column_scale": f"the shared scale of column k, {block.scale.name}",
+            "column_p": of_columns[rules.columns],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileConfig(TiledConfig[TileEncode]):
+    """A tile encoder to MX formats.
 
     >>> [f"{port.name}[{port.width}]" for port in tile_config("e2m1", source="bf16").ports if port.role.is_data]
     ['x[512]', 'scale[8]', 'p[128]', 'column_scale[8]', 'column_p[128]']
@@ -48,22 +156,13 @@ class TileConfig(HardwareConfig[TileEncode]):
 
     def _check(self) -> None:
         super()._check()
-        micro = self.microarchitecture
-        missing = tuple(place for place in self.always_registered if place not in micro.registered_after)
-        if missing:
-            every = (*micro.registered_after, *missing)
-            object.__setattr__(self, "microarchitecture", dataclasses.replace(micro, registered_after=every))
         self.of_row._check()
 
     def _refused(self) -> dict[str, bool]:
-        micro = self.microarchitecture
-        return {
-            "a row of the tile enters in a cycle: leave out lanes": micro.lanes > 0,
-            "a tile has valid and ready: leave out interface": micro.interface is not Interface.STREAM,
+        return super()._refused() | {
             "a tile collects the reduced keys of its columns: leave amax_key as reduced": (
-                micro.amax_key is AmaxKey.MAGNITUDE
-            ),
-            "a layout is of the blocks of one direction, but a tile has two: leave out layout": bool(micro.layout),
+                self.microarchitecture.amax_key is AmaxKey.MAGNITUDE
+            )
         }
 
     @classmethod
@@ -78,7 +177,7 @@ class TileConfig(HardwareConfig[TileEncode]):
 
     @property
     def always_registered(self) -> tuple[str, ...]:
-        """Stage boundaries that always have registers: those behind the two stores."""
+        """Those behind the two stores."""
         return (SCALE_STAGE, TURNED_STAGE) if self.is_turned else (SCALE_STAGE,)
 
     def _inner(self, **choices: object) -> ConverterConfig:
@@ -99,25 +198,11 @@ class TileConfig(HardwareConfig[TileEncode]):
         return self._inner(lanes=1, amax=Amax.COMPARE)
 
     @property
-    def beats(self) -> int:
-        return self.numerics.block_size
-
-    @property
-    def gathered(self) -> int:
-        return self.beats
-
-    @property
     def latency(self) -> int:
         return super().latency + (self.beats if self.is_turned else 0)
 
     @property
-    def operation_ports(self) -> tuple[Port, ...]:
-        """The ports of the operation, with the part of a tile in a cycle."""
-        return tuple(dataclasses.replace(port, lanes=port.lanes // self.beats) for port in self.numerics.ports)
-
-    @property
     def tree_stages(self) -> tuple[str, ...]:
-        """Stage boundaries in front of the store, in the search for the largest key of a row."""
         return self.of_row.tree_stages
 
     @property
@@ -129,30 +214,10 @@ class TileConfig(HardwareConfig[TileEncode]):
         )
         return (*rows.stages, *([TURNED_STAGE] if self.is_turned else []))
 
-    @property
-    def title(self) -> str:
-        side = self.beats
-        return f"{self.numerics.source.name} to {self.formats} encoder of the rows and columns of {side} x {side} tiles"
-
     def port_words(self) -> dict[str, str]:
-        rules, block, side = self.numerics, self.numerics.block, self.beats
-        codes = f"{side} {block.element.name} codes of {block.element.bits} bits"
-        scale = f"{block.scale.name} (byte = exponent + {block.scale.bias})"
-        of_columns = {
-            ColumnOrder.TRANSPOSED: f"{codes} of column k, row 0 in the low bits",
-            ColumnOrder.IN_PLACE: f"{codes} of row k, each under the scale of its column, column 0 in the low bits",
-        }
-        return {
-            "i_valid": "x is a row of a tile",
-            "i_ready": "a row is taken at the edge that sees i_valid too; follows o_ready in the same cycle",
-            "o_first": "the result is the first of its tile",
-            "o_last": "the result is the last of its tile",
-            "x": f"{side} {rules.source.name} numbers of a row, column 0 in the low bits; {side} rows are a tile",
-            "scale": f"with the result k of a tile the shared scale of row k, {scale}",
-            "p": f"{codes} of row k, column 0 in the low bits",
-            "column_scale": f"the shared scale of column k, {scale}",
-            "column_p": of_columns[rules.columns],
-        }
+        bias = f" (byte = exponent + {self.numerics.block.scale.bias})"
+        words = super().port_words()
+        return words | {name: words[name] + bias for name in ("scale", "column_scale")}
 
     @property
     def uses_tables(self) -> bool:
@@ -165,6 +230,70 @@ class TileConfig(HardwareConfig[TileEncode]):
         return fields_of(micro, tuple(mode.rows for mode in self.modes), targets)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Nvfp4TileConfig(TiledConfig[Nvfp4TileEncode]):
+    """A tile encoder to NVFP4. Two encoders take the rows and the columns.
+
+    >>> [f"{port.name}[{port.width}]" for port in nvfp4_tile_config("nvfp4").ports if port.role.is_data]
+    ['x[512]', 'k[32]', 'd[32]', 'scale[8]', 'p[64]', 'column_scale[8]', 'column_p[64]']
+    """
+
+    OPERATION: ClassVar[type[Nvfp4TileEncode]] = Nvfp4TileEncode
+    ARCHITECTURE: ClassVar[type[Nvfp4Architecture]] = Nvfp4Architecture
+    RESOLVED = staticmethod(nvfp4_tile_encoding)
+    KIND: ClassVar[str] = "an NVFP4 tile encoder"
+
+    microarchitecture: Nvfp4Architecture = field(default_factory=Nvfp4Architecture)
+
+    def _check(self) -> None:
+        super()._check()
+        self.of_block._check()
+
+    def _refused(self) -> dict[str, bool]:
+        return super()._refused() | {
+            "the columns of an NVFP4 tile are transposed: leave out columns": (
+                self.numerics.columns is not ColumnOrder.TRANSPOSED
+            ),
+            "four_over_six sums errors in the order of the numbers, which a tile changes: leave out four_over_six": (
+                self.numerics.four_over_six is not FourOverSix.OFF
+            ),
+            "the form table has a handshake without registers only: leave out form": (
+                self.microarchitecture.form is Nvfp4Form.TABLE
+            ),
+        }
+
+    @classmethod
+    def _architecture(
+        cls, modes: tuple[Nvfp4TileEncode, ...], goal: Goal, target: str, chosen: Fields
+    ) -> Nvfp4Architecture:
+        return Nvfp4Config._architecture(tuple(mode.rows for mode in modes), goal, target, chosen)
+
+    @property
+    def always_registered(self) -> tuple[str, ...]:
+        """Those with the fewest bits."""
+        return ("output",)
+
+    @cached_property
+    def of_block(self) -> Nvfp4Config:
+        """The encoder of a row or of a column, with the registers of this one."""
+        return Nvfp4Config(numerics=self.numerics.rows, microarchitecture=self.microarchitecture)
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The stage boundaries of an encoder, all behind the stores."""
+        return Nvfp4Config(
+            numerics=self.numerics.rows,
+            microarchitecture=dataclasses.replace(self.microarchitecture, registered_after=()),
+        ).stages
+
+    def port_words(self) -> dict[str, str]:
+        words = Nvfp4Config.port_words(self.of_block)
+        constants = {port.name: words[port.name] for port in self.numerics.constants}
+        return super().port_words() | {
+            name: f"{text}; result k takes the one that enters with row k" for name, text in constants.items()
+        }
+
+
 def tile_config(block: TileFormat, profile: str | None = None, **fields: Unpack[TileHardwareFields]) -> TileConfig:
     """The configuration of a tile encoder, with the parameters and the errors of `converter_config`.
 
@@ -175,3 +304,16 @@ def tile_config(block: TileFormat, profile: str | None = None, **fields: Unpack[
     33
     """
     return TileConfig.built(block, profile, fields)
+
+
+def nvfp4_tile_config(
+    block: Nvfp4TileFormat, profile: str | None = None, **fields: Unpack[Nvfp4TileHardwareFields]
+) -> Nvfp4TileConfig:
+    """The configuration of an NVFP4 tile encoder, with the parameters and the errors of `nvfp4_config`.
+
+    ``block`` is ``nvfp4``, ``nvfp4_32``, an `Nvfp4TileEncode` or an `Nvfp4TileConfig`.
+
+    >>> nvfp4_tile_config("nvfp4", source="bf16").latency
+    17
+    """
+    return Nvfp4TileConfig.built(block, profile, fields)

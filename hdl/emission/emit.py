@@ -10,17 +10,17 @@ from amaranth.lib import wiring
 
 from ...spec import Encode, Role, ScaleOrder, ScalePlace
 from ...spec.module_names import identifier
+from ...spec.profiles.resolve import option_of
 from ..cast.axis import AxisCaster
 from ..cast.block import Caster
 from ..config.cast import CastConfig
-from ..config.command import option_of
 from ..config.decode import DecoderConfig
 from ..config.encode import ConverterConfig
 from ..config.hadamard import HadamardConfig
 from ..config.hardware import HardwareConfig
 from ..config.nvfp4_decode import Nvfp4DecoderConfig
 from ..config.nvfp4_encode import Nvfp4Config
-from ..config.tile import TileConfig
+from ..config.tile import Nvfp4TileConfig, TileConfig
 from ..decode.axis import AxisDecoder
 from ..decode.block import BlockDecoder
 from ..decode.lanes import LaneDecoder
@@ -33,6 +33,7 @@ from ..nvfp4.encoder import Nvfp4Converter
 from ..primitives.pipeline import Pipeline
 from ..primitives.random_source import RandomSource
 from ..tile.encoder import TileEncoder
+from ..tile.nvfp4 import Nvfp4TileEncoder
 from .modules import convert
 from .package import About
 from .swizzle import SwizzleOffset, SwizzlePlace
@@ -51,6 +52,7 @@ COMPONENTS: dict[type[HardwareConfig], Component] = {
     Nvfp4DecoderConfig: Nvfp4Decoder,
     HadamardConfig: HadamardTransform,
     TileConfig: TileEncoder,
+    Nvfp4TileConfig: Nvfp4TileEncoder,
 }
 """The top component of each kind of configuration."""
 

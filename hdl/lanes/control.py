@@ -11,7 +11,7 @@ from typing import ClassVar
 from amaranth.hdl import Const, Module, Signal, Value
 
 from ..config.hardware import HardwareConfig
-from ..config.tile import TileConfig
+from ..config.tile import TiledConfig
 from .keys import EncoderConfig, front_stages
 
 
@@ -64,7 +64,7 @@ class BeatControl(FlowControl):
     SLOTS: ClassVar[int] = 1
     """Blocks in the store."""
 
-    def __init__(self, config: EncoderConfig | TileConfig) -> None:
+    def __init__(self, config: EncoderConfig | TiledConfig) -> None:
         super().__init__(config)
         self.places_before = front_stages(config)
         address = (config.beats * self.SLOTS - 1).bit_length()

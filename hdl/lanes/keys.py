@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Member, Out
 from ...spec import Encode
 from ..config.encode import ConverterConfig
 from ..config.nvfp4_encode import Nvfp4Config
-from ..config.tile import TileConfig
+from ..config.tile import TiledConfig
 from ..emission.modules import instantiated
 from ..encode.operand import lane_name, operand_config, scale_key_layout
 from ..primitives.amax import inner_stages
@@ -34,10 +34,10 @@ Encoder = TypeVar("Encoder", bound=EncoderConfig)
 """One kind of them."""
 
 
-def front_stages(config: EncoderConfig | TileConfig) -> tuple[str, ...]:
+def front_stages(config: EncoderConfig | TiledConfig) -> tuple[str, ...]:
     """Stage boundaries before the store."""
-    stages = config.stages
-    return stages[: stages.index(config.tree_stages[-1]) + 1]
+    stages, tree = config.stages, config.tree_stages
+    return stages[: stages.index(tree[-1]) + 1] if tree else ()
 
 
 class FrontPart(wiring.Component, Generic[Encoder]):

@@ -17,7 +17,7 @@ from ..primitives.amax import largest
 from ..primitives.pipeline import Pipeline
 from ..primitives.register import Stage, enable_port
 from .candidate import better
-from .lanes import connect_constants, encoded
+from .lanes import Component, connect_constants, encoded
 from .ratio_scale import RatioScale, UnlimitedScale
 from .scale import DefaultedScale, Nvfp4Scale
 
@@ -107,36 +107,48 @@ class Nvfp4Converter(Pipeline[Nvfp4Config]):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, rules = self.config, self.config.numerics
-        maximum, unit = Nvfp4Maximum(config), SCALE_UNITS[rules.order](config)
-        unit.kind = "scale_unit"
-        m.submodules.maximum = instantiated(maximum, platform)
-        m.submodules.scale_unit = instantiated(unit, platform)
-
-        constants = [port.name for port in config.operation_ports if port.direction == "input" and port.name != "x"]
-        now = Stage(m, self, control=("x", *constants)).crossed("input")
-        m.d.comb += maximum.x.eq(now.x)
-        self.tell(m, now, maximum)
-        for boundary in config.tree_stages[:-1]:  # the maximum has its own registers
-            now = now.crossed(boundary)
-        now = now.crossed("amax", amax=maximum.amax)
-        m.d.comb += unit.amax.eq(now.amax)
-        connect_constants(m, unit, now)
-        self.tell(m, now, unit)
-        kept = [name for name in now.control if name != "k"]
-        for boundary in config.scale_stages:
-            now = now.crossed(boundary, control=kept)
-        if rules.four_over_six is FourOverSix.OFF:
-            now = now.crossed("scale", control=kept, scale=unit.scale)
-            now, codes = encoded(m, platform, self, now)
-        else:
-            now = now.crossed("scale", control=kept, scale=unit.scale, larger=unit.larger)
-            now, codes = better(m, platform, self, now)
-        now = now.crossed("output", control=(), scale=now.scale, **codes)
-        bits = rules.block.element.bits
-        m.d.comb += self.scale.eq(now.scale)
-        m.d.comb += [self.p.word_select(lane, bits).eq(now.values[name]) for lane, name in enumerate(codes)]
+        scale, codes = encoded_block(m, platform, self)
+        bits = self.config.numerics.block.element.bits
+        m.d.comb += self.scale.eq(scale)
+        m.d.comb += [self.p.word_select(lane, bits).eq(code) for lane, code in enumerate(codes)]
         self.store(m)
-        if config.latency:
+        if self.config.latency:
             self.handshake(m)
         return m
+
+
+def encoded_block(m: Module, platform: object, block: Component) -> tuple[Value, list[Value]]:
+    """The scale and the codes of the numbers ``x`` of a component, with its constants and registers."""
+    config, rules = block.config, block.config.numerics
+    maximum, unit = Nvfp4Maximum(config), SCALE_UNITS[rules.order](config)
+    unit.kind = "scale_unit"
+    m.submodules.maximum = instantiated(maximum, platform)
+    m.submodules.scale_unit = instantiated(unit, platform)
+
+    constants = [port.name for port in config.operation_ports if port.direction == "input" and port.name != "x"]
+    now = Stage(m, block, control=("x", *constants)).crossed("input")
+    m.d.comb += maximum.x.eq(now.x)
+    _enable(m, block, maximum)
+    for boundary in config.tree_stages[:-1]:  # the maximum has its own registers
+        now = now.crossed(boundary)
+    now = now.crossed("amax", amax=maximum.amax)
+    m.d.comb += unit.amax.eq(now.amax)
+    connect_constants(m, unit, now)
+    _enable(m, block, unit)
+    kept = [name for name in now.control if name != "k"]
+    for boundary in config.scale_stages:
+        now = now.crossed(boundary, control=kept)
+    if rules.four_over_six is FourOverSix.OFF:
+        now = now.crossed("scale", control=kept, scale=unit.scale)
+        now, codes = encoded(m, platform, block, now)
+    else:
+        now = now.crossed("scale", control=kept, scale=unit.scale, larger=unit.larger)
+        now, codes = better(m, platform, block, now)
+    now = now.crossed("output", control=(), scale=now.scale, **codes)
+    return now.scale, [now.values[name] for name in codes]
+
+
+def _enable(m: Module, block: Component, part: wiring.Component) -> None:
+    """Connect the enable of a part with registers."""
+    if "enable" in part.signature.members:
+        m.d.comb += part.enable.eq(block.enable)

@@ -84,15 +84,15 @@ class CodeStore(BankedStore):
 
 
 class Exchange(wiring.Component):
-    """Move the code of each column c, which is of row ``place`` ^ c, to the place of its row.
+    """Move the word of each column c, which is of row ``place`` ^ c, to the place of its row.
 
     Each bit of ``place`` exchanges neighbours at a distance. Two of these steps are one four-to-one multiplexer.
 
     Ports
     -----
     place : in
-    by_column : in, the code of each column, column 0 in the low bits
-    by_row : out, the code of each row, row 0 in the low bits
+    by_column : in, the word of each column, column 0 in the low bits
+    by_row : out, the word of each row, row 0 in the low bits
     """
 
     def __init__(self, side: int, bits: int) -> None:
@@ -102,11 +102,11 @@ class Exchange(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        codes: Value = self.by_column
+        words: Value = self.by_column
         for step, bit in enumerate(self.place):
-            crossed = Cat(codes.word_select(i ^ 1 << step, self.bits) for i in range(self.side))
-            exchanged = Signal(len(codes), name=f"exchanged_{1 << step}")
-            m.d.comb += exchanged.eq(Mux(bit, crossed, codes))
-            codes = exchanged
-        m.d.comb += self.by_row.eq(codes)
+            crossed = Cat(words.word_select(i ^ 1 << step, self.bits) for i in range(self.side))
+            exchanged = Signal(len(words), name=f"exchanged_{1 << step}")
+            m.d.comb += exchanged.eq(Mux(bit, crossed, words))
+            words = exchanged
+        m.d.comb += self.by_row.eq(words)
         return m

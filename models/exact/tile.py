@@ -1,12 +1,17 @@
-"""The exact definition of a tile that is encoded in both directions: `quantize_block` for each row and each column."""
+"""The exact definition of a tile that is encoded in both directions: one block for each row and each column."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
-from ...spec import ColumnOrder, TileEncode
+from ...spec import ColumnOrder, Nvfp4TileEncode, TileEncode
+from .binary32 import Value
 from .encode import quantize_block
+from .nvfp4_encode import encode_block
+
+ZERO = Fraction(0)
 
 
 class EncodedTile(NamedTuple):
@@ -18,8 +23,11 @@ class EncodedTile(NamedTuple):
     column_codes: list[int]
 
 
-def quantize_tile(patterns: Sequence[Sequence[int]], rules: TileEncode) -> EncodedTile:
-    """Encode one tile of source numbers, given as rows of bit patterns.
+def quantize_tile(
+    patterns: Sequence[Sequence[int]], rules: TileEncode | Nvfp4TileEncode, a: Value = ZERO
+) -> EncodedTile:
+    """Encode one tile of source numbers, given as rows of bit patterns. To NVFP4, ``a`` is the largest magnitude of
+    its tensor.
 
     Raises ValueError for a pattern with more bits than the source format.
 
@@ -28,8 +36,7 @@ def quantize_tile(patterns: Sequence[Sequence[int]], rules: TileEncode) -> Encod
     >>> tile.scales, tile.column_scales
     ([120, 120], [120, 120])
     """
-    rows = [quantize_block(row, rules.rows) for row in patterns]
-    columns = [quantize_block(column, rules.rows) for column in zip(*patterns, strict=True)]
+    rows, columns = ([_quantized(line, rules, a) for line in lines] for lines in (patterns, zip(*patterns)))
     by_column = [codes for _, codes in columns]
     order = by_column if rules.columns is ColumnOrder.TRANSPOSED else list(zip(*by_column, strict=True))
     return EncodedTile(
@@ -38,3 +45,10 @@ def quantize_tile(patterns: Sequence[Sequence[int]], rules: TileEncode) -> Encod
         column_scales=[scale for scale, _ in columns],
         column_codes=[code for codes in order for code in codes],
     )
+
+
+def _quantized(line: Sequence[int], rules: TileEncode | Nvfp4TileEncode, a: Value) -> tuple[int, list[int]]:
+    """The scale code and the element codes of a row or of a column."""
+    if isinstance(rules, TileEncode):
+        return quantize_block(line, rules.rows)
+    return encode_block(line, rules.rows, a)

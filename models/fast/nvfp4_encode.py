@@ -258,7 +258,7 @@ def nvfp4_array(
     layout = BlockLayout(numbers.shape, numerics.block.shape, axis, pad)
     if row_scaled and layout.rows > 1:
         raise ValueError("row_scaled is for blocks along one axis, not for blocks of 16 x 16")
-    constants = tensor_constants(_amax_of(numbers, numerics, amax, axis if row_scaled else None), numerics)
+    constants = tensor_constants(amax_of(numbers, numerics, amax, axis if row_scaled else None), numerics)
     of_blocks = constants.each(layout.of_lines) if row_scaled else constants
     blocks = layout.blocks(numbers)
     scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, code_dtype(numerics.block.element))
@@ -274,7 +274,7 @@ def nvfp4_array(
     )
 
 
-def _amax_of(numbers: np.ndarray, numerics: Nvfp4Encode, given: TensorAmax, axis: int | None) -> np.ndarray:
+def amax_of(numbers: np.ndarray, numerics: Nvfp4Encode, given: TensorAmax, axis: int | None) -> np.ndarray:
     """The largest magnitude of a tensor or, with an axis, of each of its lines: float32."""
     if numerics.block.tensor_scale is None:
         if given is not None or axis is not None:

@@ -11,16 +11,27 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from ...spec import BF16, BlockFormat, ColumnOrder, Encode, Hadamard, NumberFormat, Nvfp4Encode, Nvfp4Fields, TileEncode
+from ...spec import (
+    BF16,
+    BlockFormat,
+    ColumnOrder,
+    Encode,
+    Hadamard,
+    NumberFormat,
+    Nvfp4Encode,
+    Nvfp4Fields,
+    Nvfp4TileEncode,
+    TileEncode,
+)
 from ...spec.catalogue import constructed
 from ...spec.profiles.resolve import encoding
 from ..arrays.block_array import Quantized
 from ..arrays.source import DTYPES, Random, widen
 from .encode import quantize, source_numbers
 from .hadamard import rotate
-from .nvfp4_encode import TensorAmax, quantize_nvfp4
+from .nvfp4_encode import STORED, Constants, TensorAmax, amax_of, quantize_nvfp4, tensor_constants
 
-TileFunction = Callable[[np.ndarray], tuple[np.ndarray, ...]]
+TileFunction = Callable[[np.ndarray, Constants | None], tuple[np.ndarray, ...]]
 
 
 class BothWays(NamedTuple):
@@ -83,8 +94,7 @@ def quantize_both_ways(
         raise ValueError(f"x must be a matrix, not of the shape {numbers.shape}")
     rows, a = _of_source(numbers, numerics), columnwise_amax
     if isinstance(numerics, Encode):
-        if tensor_amax is not None or columnwise_amax is not None:
-            raise ValueError(f"{numerics.block.name} has no scale of the tensor: leave out its largest magnitude")
+        _refuse_amax(numerics.block, tensor_amax, columnwise_amax)
         rowwise = quantize(rows, numerics, random=random[0], jobs=jobs)
         of_columns: Callable[..., Quantized] = partial(quantize, format=numerics, jobs=jobs)
     else:
@@ -99,22 +109,31 @@ def quantize_both_ways(
     return BothWays(rowwise, of_columns(np.ascontiguousarray(columnwise.T), random=random[1]))
 
 
-def both_ways(x: object, rules: TileEncode, convert: TileFunction) -> BothWays:
+def both_ways(
+    x: object, rules: TileEncode | Nvfp4TileEncode, convert: TileFunction, *, tensor_amax: TensorAmax = None
+) -> BothWays:
     """Encode a matrix in both directions, tile by tile, by ``convert``. Raises as `quantize_both_ways`.
 
-    ``convert`` turns tiles (n, side * side) of numbers into scales (n, side) and codes (n, side * side) of their rows,
-    and scales and codes of their columns.
+    ``convert`` turns tiles (n, side * side) of numbers and, to NVFP4, the constants of their tensor into scales
+    (n, side) and codes (n, side * side) of their rows, and scales and codes of their columns.
     """
     numbers, side = source_numbers(x, rules.source, None), rules.block_size
     if numbers.ndim != 2 or numbers.shape[0] % side or numbers.shape[1] % side:
         raise ValueError(f"x must be a matrix of {side} x {side} tiles, not of the shape {numbers.shape}")
     high, wide = numbers.shape[0] // side, numbers.shape[1] // side
+    constants, tensor_scale = None, None
+    if isinstance(rules, TileEncode):
+        _refuse_amax(rules.block, tensor_amax)
+    else:
+        constants = tensor_constants(amax_of(numbers, rules.rows, tensor_amax, None), rules.rows)
+        tensor_scale = STORED[rules.block.convention](constants)
     if numbers.dtype != DTYPES[rules.source.name]:
         numbers = widen(numbers, np.empty(numbers.shape, np.uint32))
     tiles = numbers.reshape(high, side, wide, side).swapaxes(1, 2)
-    found = convert(np.ascontiguousarray(tiles).reshape(-1, side * side))
+    found = convert(np.ascontiguousarray(tiles).reshape(-1, side * side), constants)
     scales, codes, column_scales, column_codes = (part.reshape(high, wide, -1, side) for part in found)
     is_turned = rules.columns is ColumnOrder.TRANSPOSED
+    quantized = partial(Quantized, numerics=rules.rows, tensor_scale=tensor_scale)
 
     def joined(parts: np.ndarray) -> np.ndarray:
         """One matrix of the parts of each tile."""
@@ -122,15 +141,19 @@ def both_ways(x: object, rules: TileEncode, convert: TileFunction) -> BothWays:
 
     def of_rows(scales: np.ndarray, codes: np.ndarray) -> Quantized:
         lines = joined(scales.swapaxes(2, 3))
-        return Quantized(scales=lines, codes=joined(codes), numerics=rules.rows, axis=-1, length=lines.shape[1] * side)
+        length = lines.shape[1] * side
+        return quantized(scales=lines, codes=joined(codes), axis=-1, length=length)
 
     if is_turned:
         columns = of_rows(column_scales.swapaxes(0, 1), column_codes.swapaxes(0, 1))
     else:
-        columns = Quantized(
-            scales=joined(column_scales), codes=joined(column_codes), numerics=rules.rows, axis=0, length=high * side
-        )
+        columns = quantized(scales=joined(column_scales), codes=joined(column_codes), axis=0, length=high * side)
     return BothWays(rowwise=of_rows(scales, codes), columnwise=columns)
+
+
+def _refuse_amax(block: BlockFormat, *given: TensorAmax) -> None:
+    if any(one is not None for one in given):
+        raise ValueError(f"{block.name} has no scale of the tensor: leave out its largest magnitude")
 
 
 def _of_source(numbers: np.ndarray, numerics: Encode | Nvfp4Encode) -> np.ndarray:

@@ -25,7 +25,7 @@ from ...sim.run.icarus import on_icarus
 from ...sim.run.verilator.handshake import HandshakeError
 from ...sim.run.verilator.stream import StreamedDriver, clocked_ports
 from ...sim.transactions import Transactions
-from ...spec import BlockOperation, Hadamard, TileEncode
+from ...spec import BlockOperation, Hadamard, Tiled
 from ..netlist.design import Design
 from ..netlist.pipeline import bypassed, combinational
 from ..netlist.structure import StructureError
@@ -406,7 +406,7 @@ class _Checker:
     def _name(self) -> None:
         """Name the rules that the design follows, or describe the fault. Tiles and transforms have no other rules."""
         rules = self.check.config.numerics
-        if isinstance(rules, Hadamard | TileEncode):
+        if isinstance(rules, Hadamard | Tiled):
             return
 
         @cache

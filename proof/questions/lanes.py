@@ -12,6 +12,7 @@ from ...hdl import (
     HardwareConfig,
     Nvfp4Config,
     Nvfp4DecoderConfig,
+    Nvfp4TileConfig,
     TileConfig,
 )
 from ...hdl.config.beats import BeatConfig
@@ -20,6 +21,7 @@ from ...hdl.lanes.keys import EncoderConfig
 from ...sim.transactions import Transactions
 from ...spec import BlockOperation, Cast, Decode, Encode, Nvfp4Decode, Nvfp4Encode
 from ..netlist.beats.axis_cast import AxisCast, of_a_word
+from ..netlist.beats.nvfp4_tile import Nvfp4Tile
 from ..netlist.beats.one_beat import one_beat
 from ..netlist.beats.parts import ADDRESS, ENDS, Beats
 from ..netlist.beats.tile import Tile
@@ -191,6 +193,8 @@ def around_order(config: HardwareConfig, design: Design) -> tuple[Induction, ...
     AXI4-Stream, there are no others."""
     if isinstance(config, TileConfig):
         return orders(Tile(design, config))
+    if isinstance(config, Nvfp4TileConfig):
+        return orders(Nvfp4Tile(design, config))
     if isinstance(config, CastConfig):
         return around_path(path_of_cast(AxisCast(design, config)))
     beats = order_of(config, design).beats

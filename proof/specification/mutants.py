@@ -353,6 +353,7 @@ MUTANTS: dict[str, Mapping[str, SpecificationMutant[Any, Any]]] = {
     "two_level_decode": {},
     "hadamard": HADAMARD_MUTANTS,
     "tile": ENCODE_MUTANTS,
+    "nvfp4_tile": {},
 }
 """By the name of the operation. Bugs of NVFP4 are planted in the Verilog only."""
 

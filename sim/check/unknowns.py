@@ -67,7 +67,7 @@ TESTS: dict[str, Callable[[HardwareConfig], list[str]]] = {
     "two_level_encode": lambda config: ["unknown_start"],
     "two_level_decode": lambda config: ["unknown_start"],
     "hadamard": lambda config: ["unknown_start"],
-    "tile": lambda config: [],  # it always has registers
+    **dict.fromkeys(("tile", "nvfp4_tile"), lambda config: []),  # they always have registers
 }
 """By the name of the operation."""
 

@@ -90,20 +90,11 @@ class Nvfp4Fields(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nvfp4Encode(Nvfp4Operation):
-    """A complete rule that turns a block of numbers and the constants of its tensor into a scale and E2M1 codes.
-
-    Formats and rules are accepted by name. The order decides the tensor scale of the block format.
-
-    >>> Nvfp4Encode(block="nvfp4").block.tensor_scale.convention
-    <Convention.AMAX: 'amax'>
-    >>> Nvfp4Encode(block="nvfp4", order="ao", four_over_six="mae")
-    Traceback (most recent call last):
-    ...
-    ValueError: four_over_six is computed in the order paper (Transformer Engine), not in ao
+class Nvfp4Encoding(Nvfp4Operation):
+    """The formats and rules of operations that turn blocks of numbers and the constants of their tensor into scales and
+    E2M1 codes.
     """
 
-    name: ClassVar[str] = "two_level_encode"
     NUMBERS: ClassVar[str] = "source"
     SIZES: ClassVar[Container[int]] = (16, 32)
     SIZES_IN_WORDS: ClassVar[str] = "16 or 32, or 16 x 16"
@@ -150,25 +141,44 @@ class Nvfp4Encode(Nvfp4Operation):
         return NVFP4_RULES
 
     @property
-    def ports(self) -> tuple[Port, ...]:
-        """``x``, the constants ``k`` and ``d`` of the tensor if the order has a tensor scale, ``a`` if both 4 and 6 are
-        tried, ``random`` if the rounding takes random bits, ``scale`` and ``p``.
-
-        >>> [(port.name, port.direction, port.width) for port in Nvfp4Encode(block="nvfp4", source="bf16").ports]
-        [('x', 'input', 256), ('k', 'input', 32), ('d', 'input', 32), ('scale', 'output', 8), ('p', 'output', 64)]
-        """
-        constants = {
+    def constants(self) -> tuple[Port, ...]:
+        """The constants of a tensor: ``k`` and ``d`` if the order has a tensor scale, ``a`` under 4 over 6."""
+        required = {
             "k": (Role.SCALE_CONSTANT, self.block.tensor_scale is not None),
             "d": (Role.ELEMENT_CONSTANT, self.block.tensor_scale is not None),
             "a": (Role.TENSOR_AMAX, self.four_over_six is not FourOverSix.OFF),
         }
+        return tuple(
+            Port.of_format(name, role, "input", FP32) for name, (role, is_required) in required.items() if is_required
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nvfp4Encode(Nvfp4Encoding):
+    """A complete rule that turns a block of numbers and the constants of its tensor into a scale and E2M1 codes.
+
+    Formats and rules are accepted by name. The order decides the tensor scale of the block format.
+
+    >>> Nvfp4Encode(block="nvfp4").block.tensor_scale.convention
+    <Convention.AMAX: 'amax'>
+    >>> Nvfp4Encode(block="nvfp4", order="ao", four_over_six="mae")
+    Traceback (most recent call last):
+    ...
+    ValueError: four_over_six is computed in the order paper (Transformer Engine), not in ao
+    """
+
+    name: ClassVar[str] = "two_level_encode"
+
+    @property
+    def ports(self) -> tuple[Port, ...]:
+        """``x``, the `constants` of the tensor, ``random`` if the rounding takes random bits, ``scale`` and ``p``.
+
+        >>> [(port.name, port.direction, port.width) for port in Nvfp4Encode(block="nvfp4", source="bf16").ports]
+        [('x', 'input', 256), ('k', 'input', 32), ('d', 'input', 32), ('scale', 'output', 8), ('p', 'output', 64)]
+        """
         return (
             Port.of_format("x", Role.NUMBERS, "input", self.source, self.block_size),
-            *(
-                Port.of_format(name, role, "input", FP32)
-                for name, (role, is_required) in constants.items()
-                if is_required
-            ),
+            *self.constants,
             *self.random_ports,
             Port.of_format("scale", Role.SCALE, "output", self.block.scale),
             Port.of_format("p", Role.CODES, "output", self.block.element, self.block_size),

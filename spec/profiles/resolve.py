@@ -20,7 +20,7 @@ from ..operations.nvfp4_decode import Nvfp4Decode, Nvfp4DecodeFields
 from ..operations.nvfp4_encode import Nvfp4Encode, Nvfp4Fields
 from ..operations.operation import Operation
 from ..operations.ptx import INSTRUCTIONS, is_instruction
-from ..operations.tile import TileEncode, TileFields
+from ..operations.tile import Nvfp4TileEncode, Nvfp4TileFields, TileEncode, TileFields
 from .casts import CASTS
 from .decoders import DECODERS
 from .encoders import PROFILES
@@ -36,11 +36,21 @@ PROFILES_OF = {
     Nvfp4Decode.name: NVFP4_DECODERS,
     Hadamard.name: HADAMARDS,
     TileEncode.name: PROFILES,
+    Nvfp4TileEncode.name: NVFP4_ENCODERS,
 }
 """Profiles by the name of the operation. The first profile is the default."""
 
-NVFP4_OPERATIONS = {Encode.name: Nvfp4Encode.name, Decode.name: Nvfp4Decode.name}
+NVFP4_OPERATIONS = {Encode.name: Nvfp4Encode.name, Decode.name: Nvfp4Decode.name, TileEncode.name: Nvfp4TileEncode.name}
 """The operation that replaces another one for NVFP4 formats, both by name."""
+
+
+def option_of(operation: Operation) -> str:
+    """The name of an operation for ``--op``.
+
+    >>> option_of(nvfp4_encoding("nvfp4"))
+    'encode'
+    """
+    return next((name for name, other in NVFP4_OPERATIONS.items() if other == operation.name), operation.name)
 
 
 def numerics(
@@ -102,6 +112,19 @@ def tile_encoding(
     'ceil'
     """
     return under(TileEncode, block, profile, fields)
+
+
+def nvfp4_tile_encoding(
+    block: str | BlockFormat | NumberFormat | Nvfp4TileEncode,
+    profile: str | None = None,
+    **fields: Unpack[Nvfp4TileFields],
+) -> Nvfp4TileEncode:
+    """`Nvfp4TileEncode` to a block format under a profile of `Nvfp4Encode`, ``nvfp4_te`` by default. See `numerics`.
+
+    >>> nvfp4_tile_encoding("nvfp4", "nvfp4_ao").rows.order.value
+    'ao'
+    """
+    return under(Nvfp4TileEncode, block, profile, fields)
 
 
 def casting(format: str | FloatFormat | Cast, profile: str | None = None, **fields: Unpack[CastFields]) -> Cast:

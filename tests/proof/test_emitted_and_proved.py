@@ -17,6 +17,7 @@ from mxcast.spec import (
     DECODE_RULES,
     NVFP4_DECODE_RULES,
     NVFP4_RULES,
+    NVFP4_TILE_RULES,
     PROFILES_OF,
     RULES,
     SCALARS,
@@ -31,6 +32,7 @@ FORMATS = {
     "two_level_decode": ("nvfp4", "nvfp4_2d"),
     "hadamard": ("hadamard16",),
     "tile": BLOCKS,
+    "nvfp4_tile": ("nvfp4", "nvfp4_32"),
 }
 ENUMERATIONS = {
     "encode": RULES | CHOICES,
@@ -39,6 +41,7 @@ ENUMERATIONS = {
     "two_level_encode": NVFP4_RULES | NVFP4_CHOICES,
     "two_level_decode": NVFP4_DECODE_RULES,
     "tile": TILE_RULES | CHOICES,
+    "nvfp4_tile": NVFP4_TILE_RULES | NVFP4_CHOICES,
 }
 OPTIONS = {
     "interface": Interface,

@@ -84,6 +84,10 @@ OCP = ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "e8m0")
 OTHERS = tuple(name for name in SCALARS if name not in OCP)
 """Scalar formats of OCP, and the other ones."""
 
+NVFP4 = ("nvfp4_te", "nvfp4_paper", "nvfp4_ao", "nvfp4_ao_single", "nvfp4_modelopt", "nvfp4_compressed_tensors")
+"""A profile of each order of NVFP4."""
+
+
 EVIDENCE = (
     Group(operation="encode", formats=BLOCKS, profiles=("ocp",), checks=(*ALL, *NETLISTS, "at once", "by z3")),
     Group(operation="encode", formats=BLOCKS, profiles=("nvidia", "te"), checks=(*ALL, *NETLISTS)),
@@ -107,19 +111,7 @@ EVIDENCE = (
         operation="encode", formats=("mxfp6_e3m2", "mxfp6_e2m3", "mxfp4_e2m1"), profiles=("quark",), checks=("proved",)
     ),
     Group(operation="encode", formats=BLOCKS, profiles=("ocp", "nvidia"), target="xcu", checks=ALL),
-    Group(
-        operation="encode",
-        formats=("nvfp4",),
-        profiles=(
-            "nvfp4_te",
-            "nvfp4_paper",
-            "nvfp4_ao",
-            "nvfp4_ao_single",
-            "nvfp4_modelopt",
-            "nvfp4_compressed_tensors",
-        ),
-        checks=("proved",),
-    ),
+    Group(operation="encode", formats=("nvfp4",), profiles=NVFP4, checks=("proved",)),
     Group(operation="decode", formats=BLOCKS, profiles=("ocp",), destination="fp32", checks=ALL),
     Group(operation="decode", formats=BLOCKS, profiles=("ocp",), destination="fp32", target="xcu", checks=ALL),
     Group(operation="decode", formats=BLOCKS, profiles=("ocp",), destination="bf16", checks=("proved", "all inputs")),
@@ -134,6 +126,7 @@ EVIDENCE = (
     Group(operation="decode", formats=("nvfp4",), profiles=("nvfp4_te", "nvfp4_ao_single"), checks=("proved",)),
     Group(operation="hadamard", formats=("hadamard16",), profiles=("te",), checks=("proved",)),
     Group(operation="tile", formats=BLOCKS, profiles=("ocp",), checks=("proved",)),
+    Group(operation="tile", formats=("nvfp4",), profiles=NVFP4, checks=("proved",)),
     Group(operation="cast", formats=OCP, profiles=("ocp",), checks=ALL),
     Group(operation="cast", formats=OCP, profiles=("ocp",), destination="fp32", checks=ALL),
     Group(operation="cast", formats=OTHERS, profiles=("ocp",), checks=("proved",)),

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 
 from ....hdl.config.tile import TURNED_STAGE
 from ...netlist.beats.cuts import cut, seen
-from ...netlist.beats.tile import EXCHANGE, IN_FRONT, TURNING, Store, Tile
+from ...netlist.beats.nvfp4_tile import NUMBERS, Nvfp4Tile
+from ...netlist.beats.square import Store
+from ...netlist.beats.tile import EXCHANGE, IN_FRONT, TURNING, Tile
 from ...netlist.structure import StructureError
 from ...questions.question import Question, declared, lemma, vector
 from .induction import Induction, transitions
@@ -78,12 +80,34 @@ def turning(tile: Tile) -> Induction:
     )
 
 
-def orders(tile: Tile) -> tuple[Induction, ...]:
+def nvfp4_order(tile: Nvfp4Tile) -> Induction:
+    """The order of the rows, and of the numbers of a bank."""
+    names = ("has_block", "write_beat", "read_beat", "back_enable")
+    made, exchanged = tile.control, tile.control["ports"][f"{NUMBERS}_by_row"]["bits"]
+    outside = {name: port for name, port in made["ports"].items() if name in tile.OUTSIDE}
+    return _stage(
+        tile,
+        seen({**made, "ports": outside}, {f"seen_{name}": name for name in names}),
+        "order",
+        "the n-th row at its encoder is the n-th that entered, and each bank then has its number of column n of that "
+        "tile",
+        store=tile.stored[1],
+        first_crossed=False,
+        front=[],
+        back=tile.back,
+        key=0,
+        written=exchanged[: tile.config.numerics.source.bits],
+    )
+
+
+def orders(tile: Tile | Nvfp4Tile) -> tuple[Induction, ...]:
     """The statements about the order in a tile encoder."""
+    if isinstance(tile, Nvfp4Tile):
+        return (nvfp4_order(tile),)
     return (order(tile), turning(tile)) if tile.config.is_turned else (order(tile),)
 
 
-def tile_questions(tile: Tile) -> Iterator[Question]:
+def tile_questions(tile: Tile | Nvfp4Tile) -> Iterator[Question]:
     """The questions about the order in a tile encoder."""
     for system in orders(tile):
         yield from system.questions()
@@ -91,15 +115,18 @@ def tile_questions(tile: Tile) -> Iterator[Question]:
         yield system.can_happen(
             "a whole tile can enter and leave after a reset", 2 * tile.side + len(tile.front) + len(tile.back) + 1
         )
-    if tile.config.is_turned:
-        yield exchange(tile)
+    width = tile.config.numerics.block.element.bits
+    if isinstance(tile, Nvfp4Tile):
+        yield exchange(tile, NUMBERS, tile.config.numerics.source.bits)
+        yield exchange(tile, EXCHANGE, width)
+    elif tile.config.is_turned:
+        yield exchange(tile, EXCHANGE, width)
 
 
-def exchange(tile: Tile) -> Question:
-    """The lemma that the code of each column goes to its row."""
-    part, side = tile.exchange(), tile.side
+def exchange(tile: Tile | Nvfp4Tile, instance: str, width: int) -> Question:
+    """The lemma that the word of each column goes to its row."""
+    part, side, bits = tile.exchange(instance), tile.side, (tile.side - 1).bit_length()
     columns, rows = (part.wire(name, "s") for name in ("by_column", "by_row"))
-    width, bits = tile.width_of_code, (side - 1).bit_length()
     place = vector(part.wire("place", "s"), bits)
 
     def lane(word: str, number: str) -> str:
@@ -110,8 +137,8 @@ def exchange(tile: Tile) -> Question:
         return f"((_ zero_extend {side * width - bits}) {number})"
 
     return lemma(
-        "exchange",
-        "row r gets the code of column r ^ place",
+        instance.replace("_", "-"),
+        "row r gets the word of column r ^ place",
         ("row",),
         part.text,
         part.state("s"),
@@ -122,7 +149,7 @@ def exchange(tile: Tile) -> Question:
 
 
 def _stage(
-    tile: Tile,
+    tile: Tile | Nvfp4Tile,
     control: dict,
     name: str,
     claim: str,
@@ -178,7 +205,7 @@ def _stage(
     )
 
 
-def _wrapper(tile: Tile, control: dict, widths: dict[str, int]) -> str:
+def _wrapper(tile: Tile | Nvfp4Tile, control: dict, widths: dict[str, int]) -> str:
     """The module that connects a part of the design and the statements, with these parameters. It drops the ports of
     ``control`` that it does not connect."""
     has_key = "read_key" in control["ports"]
@@ -195,7 +222,7 @@ def _wrapper(tile: Tile, control: dict, widths: dict[str, int]) -> str:
     }
     control["ports"] = {port: about for port, about in control["ports"].items() if port in connected}
     free = [] if has_key else ["assign read_key = 0;"]
-    if "read_first" not in control["ports"]:  # of the marks at the output, which `Tile.transposing` checks
+    if "read_first" not in control["ports"]:  # of the marks at the output, which `check_marks` checks
         free += [f"assign read_first = read_beat[{place - 1}:0] == 0, read_last = &read_beat[{place - 1}:0];"]
     if f"{IN_FRONT}_enable" not in control["ports"]:
         free += ["assign front_enable = i_ready;"]

@@ -30,7 +30,18 @@ from ....models.fast.hadamard import rotated_array
 from ....models.fast.nvfp4_decode import nvfp4_decoded
 from ....models.fast.nvfp4_encode import Constants, TensorAmax, nvfp4_array
 from ....models.fast.tile import BothWays, both_ways
-from ....spec import Cast, Decode, Encode, Hadamard, Nvfp4Decode, Nvfp4Encode, Operation, Role, TileEncode
+from ....spec import (
+    Cast,
+    Decode,
+    Encode,
+    Hadamard,
+    Nvfp4Decode,
+    Nvfp4Encode,
+    Nvfp4TileEncode,
+    Operation,
+    Role,
+    TileEncode,
+)
 from ...stored import behind_ports
 from ...transactions import Transactions, data_ports
 from .beats import BeatDriver
@@ -178,11 +189,9 @@ class VerilatedNvfp4(_Design[Nvfp4Encode]):
         self._require(numerics)
         if blocks.dtype != DTYPES[numerics.source.name]:
             blocks = widen(blocks, np.empty(blocks.shape, np.uint32))
-        every = {Role.SCALE_CONSTANT: constants.k, Role.ELEMENT_CONSTANT: constants.d, Role.TENSOR_AMAX: constants.a}
-        words = {role: np.broadcast_to(one, len(blocks)).view(np.uint32)[:, None] for role, one in every.items()}
         entering = {port.role for port in numerics.ports if port.direction == "input"}
         drawn = {} if random is None else {Role.RANDOM: random}
-        given = {Role.NUMBERS: blocks.view(f"u{blocks.itemsize}"), **words, **drawn}
+        given = {Role.NUMBERS: blocks.view(f"u{blocks.itemsize}"), **_words(constants, len(blocks)), **drawn}
         made = self.driver(Transactions({role: one for role, one in given.items() if role in entering}))
         scales[:], codes[:] = made[Role.SCALE][:, 0], made[Role.CODES]
 
@@ -221,18 +230,20 @@ class VerilatedHadamard(_Design[Hadamard]):
         return self.driver(Transactions({Role.NUMBERS: blocks}))[Role.ROTATED]
 
 
-class VerilatedTile(_Design[TileEncode]):
+class VerilatedTile(_Design[TileEncode | Nvfp4TileEncode]):
     """A Verilated tile encoder. Call it like `models.quantize_both_ways`, without rules; it returns the same.
 
     The design gets gaps on both sides, as in `Verilated`.
     """
 
-    def __call__(self, x: object) -> BothWays:
-        return both_ways(x, self.numerics, self.encode_tiles)
+    def __call__(self, x: object, *, tensor_amax: TensorAmax = None) -> BothWays:
+        return both_ways(x, self.numerics, self.encode_tiles, tensor_amax=tensor_amax)
 
-    def encode_tiles(self, tiles: np.ndarray) -> tuple[np.ndarray, ...]:
+    def encode_tiles(self, tiles: np.ndarray, constants: Constants | None) -> tuple[np.ndarray, ...]:
         """Scales and codes of the rows, and scales and codes of the columns, of tiles (n, side * side) of numbers."""
-        made = self.driver(Transactions({Role.NUMBERS: tiles.view(f"u{tiles.itemsize}")}))
+        given = {Role.NUMBERS: tiles.view(f"u{tiles.itemsize}"), **_words(constants, len(tiles))}
+        entering = {port.role for port in self.driver.inputs}
+        made = self.driver(Transactions({role: one for role, one in given.items() if role in entering}))
         return tuple(made[role] for role in (Role.ROW_SCALES, Role.CODES, Role.COLUMN_SCALES, Role.COLUMN_CODES))
 
 
@@ -246,6 +257,14 @@ AnyVerilated: TypeAlias = (
     | VerilatedTile
 )
 """The Verilated design of any operation."""
+
+
+def _words(constants: Constants | None, count: int) -> dict[Role, np.ndarray]:
+    """The constants of a tensor for each of some transactions."""
+    if constants is None:
+        return {}
+    every = {Role.SCALE_CONSTANT: constants.k, Role.ELEMENT_CONSTANT: constants.d, Role.TENSOR_AMAX: constants.a}
+    return {role: np.broadcast_to(one, count).view(np.uint32)[:, None] for role, one in every.items()}
 
 
 def _in_words(values: np.ndarray, lanes: int) -> np.ndarray:
@@ -306,7 +325,9 @@ VERILATED: dict[str, Callable[[Driver, Any], AnyVerilated]] = {
     Nvfp4Encode.name: lambda driver, config: VerilatedNvfp4(driver, config.numerics),
     Nvfp4Decode.name: lambda driver, config: VerilatedNvfp4Decoder(driver, config.numerics),
     Hadamard.name: lambda driver, config: VerilatedHadamard(driver, config.numerics),
-    TileEncode.name: lambda driver, config: VerilatedTile(driver, config.numerics),
+    **dict.fromkeys(
+        (TileEncode.name, Nvfp4TileEncode.name), lambda driver, config: VerilatedTile(driver, config.numerics)
+    ),
 }
 """By the name of the operation a function around a Verilated design."""
 
