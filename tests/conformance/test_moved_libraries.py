@@ -15,12 +15,14 @@ from mxcast.conformance.subject.reply import encoded
 from mxcast.conformance.subject.subject import Function
 from mxcast.models import quantize_nvfp4
 from mxcast.sim.operations import of
-from mxcast.spec import PROFILES_OF, Profile
+from mxcast.spec import OPERATIONS, PROFILES_OF, Profile, Tiled
 from mxcast.spec.profiles.resolve import operation_of
 
 BLOCKS, SEED = 400, 7
 PROFILES = [(op, one) for op, profiles in PROFILES_OF.items() for one in profiles.values()]
-OF_LIBRARIES = [(op, one) for op, one in PROFILES if one.library and not one.until and op != "tile"]
+OF_LIBRARIES = [
+    (op, one) for op, one in PROFILES if one.library and not one.until and not issubclass(OPERATIONS[op], Tiled)
+]
 """Tiles have the profiles of encoders."""
 ADAPTERS_OF = {
     ("encode", "ggml"): "gguf",
