@@ -27,13 +27,10 @@ class ScaleApart(ElasticControl):
     registers is the critical path, and this keeps it at four inputs.
     """
 
-    def __init__(self, config: EncoderConfig) -> None:
+    def __init__(self, config: EncoderConfig, scale_ready: Value) -> None:
         super().__init__(config)
         self.scale_valid = Signal()
         self.scale_enters = Signal()
-
-    def connect_scale(self, scale_ready: Value) -> None:
-        """The ready of the scales."""
         self.scale_ready = scale_ready
 
     def leave(self, m: Module, back: list[str], o_valid: Signal, o_ready: Value) -> None:
@@ -91,13 +88,13 @@ class AxisConverter(Pipeline[EncoderConfig]):
         m = Module()
         m.domains.sync = ClockDomain("sync")
         m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(~self.aresetn)]
-        is_even = self.config.is_even
-        control = (ScaleApart if is_even else ElasticControl)(self.config)
+        control = (
+            ScaleApart(self.config, self.m_axis_scale_tready) if self.config.is_even else ElasticControl(self.config)
+        )
         datapath = Datapath(m, platform, self.config, control, (ENTERING, LEAVING))
         codes, ready = datapath.codes, Signal(name="core_ready")
         valid = self.enter(m, datapath, ready)
         if isinstance(control, ScaleApart):
-            control.connect_scale(self.m_axis_scale_tready)
             control.connect(m, valid, ready, self.m_axis_tvalid, self.m_axis_tready)
             self.leave_apart(m, datapath, control)
         else:

@@ -36,7 +36,8 @@ def quantize_tile(
     >>> tile.scales, tile.column_scales
     ([120, 120], [120, 120])
     """
-    rows, columns = ([_quantized(line, rules, a) for line in lines] for lines in (patterns, zip(*patterns)))
+    rows = [_quantized(row, rules, a) for row in patterns]
+    columns = [_quantized(column, rules, a) for column in zip(*patterns, strict=True)]
     by_column = [codes for _, codes in columns]
     order = by_column if rules.columns is ColumnOrder.TRANSPOSED else list(zip(*by_column, strict=True))
     return EncodedTile(

@@ -25,25 +25,25 @@ from .nvfp4.encoder import ProvableNvfp4
 from .provable import AnyProvable, Provable
 from .question import Question
 
-Square = TypeVar("Square", bound=Tiled)
+Rules = TypeVar("Rules", bound=Tiled)
 Stated = TypeVar("Stated")
 
 
-class ProvableTiled(InParts, Provable[Square, Stated]):
+class ProvableTiled(InParts, Provable[Rules, Stated]):
     """The proof of a tile encoder of some formats."""
 
     of_block: ClassVar[AnyProvable]
     """The proof of the encoder of a row or of a column."""
 
-    def specification(self, rules: Square) -> Stated:
+    def specification(self, rules: Rules) -> Stated:
         found: Stated = self.of_block.specification(rules.rows)
         return found
 
-    def knows_addresses(self, config: HardwareConfig[Square], written: list[str]) -> bool:
+    def knows_addresses(self, config: HardwareConfig[Rules], written: list[str]) -> bool:
         assert isinstance(config, TiledConfig)
         return len(written) == count_of_stores(config)
 
-    def blocks(self, rules: Square, values: dict[str, int]) -> Transactions:
+    def blocks(self, rules: Rules, values: dict[str, int]) -> Transactions:
         """Tiles with each block of a row or of a column as their first row, and as their first column."""
         blocks, side = self.of_block.blocks(rules.rows, values), rules.block_size
         found = blocks[Role.NUMBERS]
@@ -52,7 +52,7 @@ class ProvableTiled(InParts, Provable[Square, Stated]):
         both = Transactions.joined([blocks, blocks])
         return both.with_arrays({Role.NUMBERS: tiles.reshape(-1, side**2)})
 
-    def domain(self, rules: Square, words: Mapping[Role, str]) -> str:
+    def domain(self, rules: Rules, words: Mapping[Role, str]) -> str:
         return self.of_block.domain(rules.rows, words)
 
 

@@ -23,9 +23,14 @@ class Nvfp4Tile(Square[Nvfp4TileConfig]):
     def instances(self) -> list[str]:
         return [NUMBERS, *LINES, EXCHANGE]
 
+    @property
+    def exchanges(self) -> dict[str, int]:
+        rules = self.config.numerics
+        return {NUMBERS: rules.source.bits, EXCHANGE: rules.block.element.bits}
+
     @cached_property
     def gates(self) -> dict[str, dict]:
-        """The modules, with gates in the flat top module only: the encoders have too many."""
+        """The modules, with gates in the flat top module only, because the encoders have many."""
         return self._flat(*WITH_ENABLES, BITS, *(f"{command} {self.design.top}" for command in SPLIT))
 
     def check(self) -> None:

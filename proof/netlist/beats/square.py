@@ -74,6 +74,11 @@ class Square(ABC, Generic[Config]):
     def instances(self) -> list[str]:
         """The instances that compute with numbers, or exchange words."""
 
+    @property
+    @abstractmethod
+    def exchanges(self) -> dict[str, int]:
+        """The instances that exchange words, and the bits of a word."""
+
     @abstractmethod
     def check(self) -> None:
         """Raise `StructureError` unless modules, stores and ports are wired as the proof needs it, and each of the
@@ -112,10 +117,11 @@ class Square(ABC, Generic[Config]):
 
     @cached_property
     def gates(self) -> dict[str, dict]:
-        """The modules as gates, with the instances and the memories in the flat top module."""
+        """The modules in which proofs look at wires."""
         return self.with_gates()
 
     def with_gates(self) -> dict[str, dict]:
+        """The modules as gates, with the instances and the memories in the flat top module."""
         return self._flat("flatten " + " ".join(dict.fromkeys(self.kinds.values())), *WITH_ENABLES, BITS, *SPLIT)
 
     @cached_property

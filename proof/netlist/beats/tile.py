@@ -35,7 +35,11 @@ class Tile(Square[TileConfig]):
 
     @property
     def instances(self) -> list[str]:
-        return [IN_FRONT, ROWS, *self.columns, *([EXCHANGE] if self.config.is_turned else [])]
+        return [IN_FRONT, ROWS, *self.columns, *self.exchanges]
+
+    @property
+    def exchanges(self) -> dict[str, int]:
+        return {EXCHANGE: self.width_of_code} if self.config.is_turned else {}
 
     def check(self) -> None:
         super().check()

@@ -115,17 +115,14 @@ def tile_questions(tile: Tile | Nvfp4Tile) -> Iterator[Question]:
         yield system.can_happen(
             "a whole tile can enter and leave after a reset", 2 * tile.side + len(tile.front) + len(tile.back) + 1
         )
-    width = tile.config.numerics.block.element.bits
-    if isinstance(tile, Nvfp4Tile):
-        yield exchange(tile, NUMBERS, tile.config.numerics.source.bits)
-        yield exchange(tile, EXCHANGE, width)
-    elif tile.config.is_turned:
-        yield exchange(tile, EXCHANGE, width)
+    for instance in tile.exchanges:
+        yield exchange(tile, instance)
 
 
-def exchange(tile: Tile | Nvfp4Tile, instance: str, width: int) -> Question:
+def exchange(tile: Tile | Nvfp4Tile, instance: str) -> Question:
     """The lemma that the word of each column goes to its row."""
-    part, side, bits = tile.exchange(instance), tile.side, (tile.side - 1).bit_length()
+    part, side, width = tile.exchange(instance), tile.side, tile.exchanges[instance]
+    bits = (side - 1).bit_length()
     columns, rows = (part.wire(name, "s") for name in ("by_column", "by_row"))
     place = vector(part.wire("place", "s"), bits)
 

@@ -231,7 +231,8 @@ class VerilatedHadamard(_Design[Hadamard]):
 
 
 class VerilatedTile(_Design[TileEncode | Nvfp4TileEncode]):
-    """A Verilated tile encoder. Call it like `models.quantize_both_ways`, without rules; it returns the same.
+    """A Verilated tile encoder. Call it like `models.quantize_both_ways`, with ``tensor_amax`` for NVFP4 and without
+    rules; it returns the same.
 
     The design gets gaps on both sides, as in `Verilated`.
     """

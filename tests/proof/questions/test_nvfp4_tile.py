@@ -79,6 +79,7 @@ WIRES = {
     ),
     "codes of rows exchanged": (r"(square_exchange exchange \([^;]*\.by_column\()\w+", r"\1p", "by_column of exchange"),
     "place one result late": (r"if \(back_enable\) place_ratio_q", "if (o_ready) place_ratio_q", "other edges"),
+    "place of the row that enters": (r"place_input_q <= read_beat", "place_input_q <= write_beat", "place of exchange"),
     "constants of other tensors": (r"(column_encoder \([^;]*\.d\()stored\[319:288\]", r"\1d", "different tensors"),
     "a column in the order of rows": (
         r"(column_encoder \([^;]*\.x\()\w+",
@@ -142,7 +143,6 @@ def test_a_wrong_order_has_a_trace(fault, text, tmp_path):
 def test_a_wrong_exchange_is_refuted(instance, text, tmp_path):
     """One step of both is left out."""
     tile = tile_of(planted(text, r"assign exchanged_4 = [^;]*;", "assign exchanged_4 = exchanged_2;"), tmp_path)
-    bits = {NUMBERS: 16, EXCHANGE: 4}[instance]
-    wrong, right = (exchange(one, instance, bits) for one in (tile, tile_of(text, tmp_path / "right")))
+    wrong, right = (exchange(one, instance) for one in (tile, tile_of(text, tmp_path / "right")))
     assert solve(wrong.text, wrong.names, solver="bitwuzla", timeout=100).result == "sat"
     assert solve(right.text, right.names, solver="bitwuzla", timeout=100).result == "unsat" == right.expected
