@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from .encode.block import BlockConverter
     from .encode.element import ElementQuantizer
     from .encode.scale import ScaleUnit
-    from .encode.stream import StreamConverter
     from .hadamard.transform import HadamardTransform
+    from .handshake.stream import StreamConverter
     from .nvfp4.decoder import Nvfp4Decoder
     from .nvfp4.encoder import Nvfp4Converter
     from .primitives.amax import AmaxTree
@@ -159,7 +159,7 @@ MODULES = {
     "HadamardTransform": "hadamard.transform",
     "RandomSource": "primitives.random_source",
     "ScaleUnit": "encode.scale",
-    "StreamConverter": "encode.stream",
+    "StreamConverter": "handshake.stream",
     "TileEncoder": "tile.encoder",
     "Nvfp4TileEncoder": "tile.nvfp4",
     "Nvfp4Converter": "nvfp4.encoder",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..hdl import HardwareConfig
+from .questions.core import ProvableAround
 from .questions.elementwise import ProvableCast, ProvableDecode
 from .questions.encode import ProvableEncode
 from .questions.hadamard import ProvableHadamard
@@ -36,4 +37,6 @@ IN_BEATS: dict[str, AnyProvable] = {
 
 def provable(config: HardwareConfig) -> AnyProvable:
     """The proof of the operation of a configuration."""
+    if config.core is not None:
+        return ProvableAround(provable(config.core))
     return (IN_BEATS if config.in_beats else OPERATIONS)[config.numerics.name]

@@ -107,10 +107,10 @@ class Nvfp4Form(Rule):
 
 
 class Interface(Rule):
-    """The handshake of hardware with lanes."""
+    """The handshake of hardware."""
 
     STREAM = "stream", "valid and ready; i_ready follows o_ready within the cycle"
-    SKID = "skid", "valid and ready; results leave registers, and i_ready depends on registers only"
+    SKID = "skid", "valid and ready; results and i_ready depend on registers only"
     AXIS = "axis", "AXI4-Stream with packets: numbers and codes, and a stream of scales if they are apart"
 
 
@@ -310,11 +310,6 @@ class DecoderArchitecture(BeatArchitecture):
 class CastArchitecture(StreamArchitecture):
     """The micro-architecture of a cast, which has one form."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.interface is Interface.SKID:
-            raise ValueError("a cast has the interface stream or axis, not skid")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Nvfp4DecoderArchitecture(BeatArchitecture):
@@ -324,7 +319,7 @@ class Nvfp4DecoderArchitecture(BeatArchitecture):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HadamardArchitecture(Architecture):
+class HadamardArchitecture(StreamArchitecture):
     """The micro-architecture of a Hadamard transform, which has one form."""
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 
 from ...spec import Cast, Decode, Encode, NumberFormat, Nvfp4Decode, Nvfp4Encode, Port, Role
 
@@ -129,6 +130,59 @@ def cast_words(rules: Cast) -> dict[str, str]:
         "m_axis_tkeep": "ones for the bytes of results whose inputs have all their bytes",
         "m_axis_tlast": "the last beat of a packet",
         "m_axis_tuser": "the low bit of s_axis_tuser with this beat",
+    }
+
+
+OF_RESULTS = {
+    "y": "m_axis_",
+    "p": "m_axis_",
+    "scale": "m_axis_scale_",
+    "column_p": "m_axis_column_",
+    "column_scale": "m_axis_column_scale_",
+}
+"""The beginning of the pins of the stream of a result, by its port."""
+
+
+def pins_around(ports: Sequence[Port]) -> tuple[Port, ...]:
+    """A slave stream of numbers, and a master stream for each result among the ports of a core.
+
+    ``s_axis_tuser`` has the other inputs, if there are any. Streams of codes and of numbers have tkeep
+    and a bit of tuser.
+    """
+    entering = [port for port in ports if port.direction == "input"]
+    (numbers,) = (port for port in entering if port.role is Role.NUMBERS)
+    user = sum(port.width for port in entering if port is not numbers)
+    pins = [*CLOCK, *stream(dataclasses.replace(numbers, name="s_axis_tdata"), user, numbers.width // BYTE)]
+    leaving = {port.name: port for port in ports if port.direction == "output"}
+    for port in (leaving[name] for name in OF_RESULTS if name in leaving):
+        size, has_marks = -(-port.width // BYTE), not port.name.endswith("scale")
+        data = Port(name=f"{OF_RESULTS[port.name]}tdata", role=port.role, direction="output", bits=size * BYTE)
+        pins += stream(data, int(has_marks), size * has_marks)
+    return tuple(pins)
+
+
+def words_around(ports: Sequence[Port], port_words: Mapping[str, str], block: str) -> dict[str, str]:
+    """A description of each of `pins_around` by its name; ``block`` is what enters before its first result leaves."""
+    words: dict[str, str] = {}
+    for port in ports:
+        if port.direction == "output":
+            name = OF_RESULTS[port.name]
+            words |= {
+                f"{name}tdata": port_words[port.name],
+                f"{name}tkeep": f"all ones: a {block} leaves whole",
+                f"{name}tlast": f"the last beat of the last {block} of a packet",
+                f"{name}tuser": f"zeros completed this {block}",
+                f"{name}tvalid": f"{name.removesuffix('_')} holds a beat, and does not change before it is taken",
+                f"{name}tready": f"the beat is taken at the edge that sees {name}tvalid too",
+            }
+    user = [port.name for port in ports if port.direction == "input" and port.role is not Role.NUMBERS]
+    return {
+        **CONTROL_WORDS,
+        **words,
+        "s_axis_tdata": port_words["x"],
+        "s_axis_tkeep": "bytes of numbers; a number without its last byte is 0; a beat without bytes is dropped",
+        "s_axis_tlast": f"ends a packet; zeros complete its last {block}",
+        "s_axis_tuser": f"{' and '.join(user)}, the first in the low bits",
     }
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, ClassVar, Self, cast
 
 from ...spec import (
     BlockOperation,
@@ -23,7 +22,7 @@ from ...spec import (
 )
 from ...spec.catalogue import excerpt
 from .architecture import BeatArchitecture, Interface, StreamArchitecture
-from .axis import BYTE, decoder_pins, decoder_words, encoder_pins, encoder_words
+from .axis import BYTE, decoder_pins, decoder_words, encoder_pins, encoder_words, pins_around
 from .hardware import HardwareConfig, Op
 
 if TYPE_CHECKING:
@@ -40,31 +39,47 @@ WITH_CODES = (Role.RANDOM, Role.TENSOR_SCALE)
 class StreamConfig(HardwareConfig[Op]):
     """A configuration with a choice of the handshake."""
 
+    AROUND: ClassVar[tuple[Interface, ...]] = ()
+    """The interfaces of a module around one with valid and ready."""
+
     microarchitecture: StreamArchitecture = field(default_factory=StreamArchitecture)
+
+    @property
+    def always_registered(self) -> frozenset[str]:
+        """Stage boundaries that always have registers."""
+        return self.microarchitecture.always_registered
 
     def _name_registers(self) -> None:
         """Name the registers that are always there."""
         micro = self.microarchitecture
-        missing = sorted(micro.always_registered - {*micro.registered_after})
+        missing = sorted(self.always_registered - {*micro.registered_after})
         if missing:
             every = (*micro.registered_after, *missing)
             object.__setattr__(self, "microarchitecture", dataclasses.replace(micro, registered_after=every))
 
     def hardware_options(self, targets: tuple[str, ...]) -> dict[str, str]:
         found = super().hardware_options(targets)
-        if {*self.microarchitecture.registered_after} <= self.microarchitecture.always_registered:
+        if {*self.microarchitecture.registered_after} <= self.always_registered:
             found.pop("registered_after", None)
         return found
 
     @property
-    @abstractmethod
     def axis_pins(self) -> tuple[Port, ...]:
         """The ports of the top module with AXI4-Stream."""
+        return pins_around(self.operation_ports)
 
     @property
     def at_once(self) -> Self:
         """The configuration of the whole block at once, without registers."""
         return dataclasses.replace(self, microarchitecture=self.microarchitecture.at_once)
+
+    @property
+    def core(self) -> Self | None:
+        micro = self.microarchitecture
+        if micro.interface not in self.AROUND:
+            return None
+        inner = Interface.SKID if micro.interface is Interface.AXIS else Interface.STREAM
+        return dataclasses.replace(self, microarchitecture=dataclasses.replace(micro, interface=inner))
 
     @property
     def is_elastic(self) -> bool:

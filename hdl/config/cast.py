@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Unpack
 
 from ...spec import Cast, CastFields, FloatFormat, Port, casting
-from .architecture import CastArchitecture, StreamFields
+from .architecture import CastArchitecture, Interface, StreamFields
 from .axis import cast_pins, cast_words
 from .beats import StreamConfig
 from .hardware import TargetFields
@@ -34,6 +34,7 @@ class CastConfig(StreamConfig[Cast]):
     ARCHITECTURE: ClassVar[type[CastArchitecture]] = CastArchitecture
     RESOLVED = staticmethod(casting)
     KIND: ClassVar[str] = "a cast"
+    AROUND: ClassVar[tuple[Interface, ...]] = (Interface.SKID,)
 
     microarchitecture: CastArchitecture = field(default_factory=CastArchitecture)
 

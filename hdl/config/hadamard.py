@@ -8,11 +8,13 @@ from typing import ClassVar, Unpack
 from ...spec import BF16, Hadamard
 from ...spec.catalogue import known_name
 from ...spec.profiles.resolve import profile_named
-from .architecture import ArchitectureFields, HadamardArchitecture
-from .hardware import HardwareConfig, TargetFields
+from .architecture import HadamardArchitecture, Interface, StreamFields
+from .axis import words_around
+from .beats import StreamConfig
+from .hardware import TargetFields
 
 
-class HadamardFields(ArchitectureFields, TargetFields, total=False):
+class HadamardFields(StreamFields, TargetFields, total=False):
     """Fields of `spec.Hadamard` and of the hardware, which change no bit."""
 
     signs: int
@@ -30,7 +32,7 @@ def hadamard(format: str | Hadamard, profile: str | None = None, **rules: int) -
 
 
 @dataclass(frozen=True, kw_only=True)
-class HadamardConfig(HardwareConfig[Hadamard]):
+class HadamardConfig(StreamConfig[Hadamard]):
     """A Hadamard transform.
 
     >>> [port.name for port in hadamard_config("hadamard16", registered_after="level2").ports]
@@ -41,8 +43,13 @@ class HadamardConfig(HardwareConfig[Hadamard]):
     ARCHITECTURE: ClassVar[type[HadamardArchitecture]] = HadamardArchitecture
     RESOLVED = staticmethod(hadamard)
     KIND: ClassVar[str] = "a Hadamard transform"
+    AROUND: ClassVar[tuple[Interface, ...]] = (Interface.SKID, Interface.AXIS)
 
     microarchitecture: HadamardArchitecture = field(default_factory=HadamardArchitecture)
+
+    def _check(self) -> None:
+        super()._check()
+        self._name_registers()
 
     def _refused(self) -> dict[str, bool]:
         size = self.numerics.size
@@ -64,11 +71,12 @@ class HadamardConfig(HardwareConfig[Hadamard]):
         return "random Hadamard transform"
 
     def port_words(self) -> dict[str, str]:
-        words = f"{self.numerics.block_size} {BF16.name} numbers"
-        return {
-            "x": f"{words}, number 0 in the low bits",
-            "y": f"{words}, the transformed ones, number 0 in the low bits",
+        numbers = f"{self.numerics.block_size} {BF16.name} numbers"
+        words = {
+            "x": f"{numbers}, number 0 in the low bits",
+            "y": f"{numbers}, the transformed ones, number 0 in the low bits",
         }
+        return words_around(self.operation_ports, words, "block") if self.has_axis else words
 
 
 def hadamard_config(
@@ -77,8 +85,8 @@ def hadamard_config(
     """The configuration of a Hadamard transform, with the parameters and the errors of `converter_config`.
 
     ``format`` is ``hadamard16``, a `Hadamard` or a `HadamardConfig`. ``fields`` are ``signs``, which replace the signs
-    of the profile, and ``registered_after``. The only profile is ``te``, the signs of Transformer Engine. ``target``
-    and ``optimize`` do not change the hardware.
+    of the profile, ``registered_after`` and ``interface``. The only profile is ``te``, the signs of
+    Transformer Engine. ``target`` and ``optimize`` do not change the hardware.
 
     >>> hadamard_config("hadamard16", signs=0).numerics
     Hadamard(size=16, signs=0, random_bits=0)

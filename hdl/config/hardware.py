@@ -284,12 +284,25 @@ class HardwareConfig(ABC, Generic[Op]):
         """Clock cycles from a block to its result; 0 without a clock. For a block in several beats, from its first beat
         to the first of its result.
         """
-        return len(self.microarchitecture.registered_after) + (self.gathered if self.gathered > 1 else 0)
+        at_input = self.core is not None and self.has_axis
+        return len(self.microarchitecture.registered_after) + (self.gathered if self.gathered > 1 else 0) + at_input
+
+    @property
+    def core(self) -> Self | None:
+        """The configuration of the only module in this one, if this one just changes the handshake: AXI4-Stream is
+        around a skid buffer, and a skid buffer around valid and ready.
+        """
+        return None
 
     @property
     def is_elastic(self) -> bool:
         """Does no output follow an input within a cycle?"""
         return False
+
+    @property
+    def ready_words(self) -> str:
+        """The signals on which ``i_ready`` depends, in words."""
+        return "depends on registers only" if self.is_elastic else "follows o_ready in the same cycle"
 
     @property
     def has_axis(self) -> bool:

@@ -16,6 +16,7 @@ from ...spec import (
     Nvfp4TileEncode,
     Nvfp4TileFields,
     Port,
+    ScalePlace,
     Tiled,
     TileEncode,
     TileFields,
@@ -33,9 +34,11 @@ from .architecture import (
     Nvfp4Architecture,
     Nvfp4Form,
 )
+from .axis import words_around
+from .beats import StreamConfig
 from .encode import SCALE_STAGE, ConverterConfig
 from .goals import Goal, fields_of, optimized
-from .hardware import Fields, HardwareConfig, TargetFields
+from .hardware import Fields, TargetFields
 from .nvfp4_encode import Nvfp4ArchitectureFields, Nvfp4Config
 
 TURNED_STAGE = "turned"
@@ -65,31 +68,39 @@ class Nvfp4TileHardwareFields(Nvfp4TileFields, Nvfp4ArchitectureFields, TargetFi
 
 
 @dataclass(frozen=True, kw_only=True)
-class TiledConfig(HardwareConfig[Tile]):
+class TiledConfig(StreamConfig[Tile]):
     """A tile encoder. A row of the tile enters in each cycle; a row block and a column block leave in each cycle."""
+
+    AROUND: ClassVar[tuple[Interface, ...]] = (Interface.SKID, Interface.AXIS)
 
     microarchitecture: BeatArchitecture = field(default_factory=BeatArchitecture)
 
     def _check(self) -> None:
         super()._check()
-        micro = self.microarchitecture
-        missing = tuple(place for place in self.always_registered if place not in micro.registered_after)
-        if missing:
-            every = (*micro.registered_after, *missing)
-            object.__setattr__(self, "microarchitecture", dataclasses.replace(micro, registered_after=every))
+        self._name_registers()
 
     def _refused(self) -> dict[str, bool]:
         micro = self.microarchitecture
         return {
             "a row of the tile enters in a cycle: leave out lanes": micro.lanes > 0,
-            "a tile has valid and ready: leave out interface": micro.interface is not Interface.STREAM,
+            "a tile has a stream for the scales of each direction: leave out scale_place": (
+                micro.scale_place is not ScalePlace.APART
+            ),
             "a layout is of the blocks of one direction, but a tile has two: leave out layout": bool(micro.layout),
         }
 
     @property
+    def always_registered(self) -> frozenset[str]:
+        """Stage boundaries that always have registers: those behind the stores, and the last one if results leave
+        registers.
+        """
+        is_plain = self.microarchitecture.interface is Interface.STREAM
+        return self.behind_stores if is_plain else self.behind_stores | {self.stages[-1]}
+
+    @property
     @abstractmethod
-    def always_registered(self) -> tuple[str, ...]:
-        """Stage boundaries that always have registers."""
+    def behind_stores(self) -> frozenset[str]:
+        """Stage boundaries behind the stores."""
 
     @property
     def tree_stages(self) -> tuple[str, ...]:
@@ -120,6 +131,11 @@ class TiledConfig(HardwareConfig[Tile]):
         )
 
     def port_words(self) -> dict[str, str]:
+        words = self.words_of_ports()
+        return words_around(self.operation_ports, words, "tile") if self.has_axis else words
+
+    def words_of_ports(self) -> dict[str, str]:
+        """A description of each port with valid and ready by its name."""
         rules, block, side = self.numerics, self.numerics.block, self.beats
         codes = f"{side} {block.element.name} codes of {block.element.bits} bits"
         of_columns = {
@@ -128,7 +144,7 @@ class TiledConfig(HardwareConfig[Tile]):
         }
         return {
             "i_valid": "x is a row of a tile",
-            "i_ready": "a row is taken at the edge that sees i_valid too; follows o_ready in the same cycle",
+            "i_ready": f"a row is taken at the edge that sees i_valid too; {self.ready_words}",
             "o_first": "the result is the first of its tile",
             "o_last": "the result is the last of its tile",
             "x": f"{side} {rules.numbers.name} numbers of a row, column 0 in the low bits; {side} rows are a tile",
@@ -176,13 +192,12 @@ class TileConfig(TiledConfig[TileEncode]):
         return self.numerics.columns is ColumnOrder.TRANSPOSED
 
     @property
-    def always_registered(self) -> tuple[str, ...]:
-        """Those behind the two stores."""
-        return (SCALE_STAGE, TURNED_STAGE) if self.is_turned else (SCALE_STAGE,)
+    def behind_stores(self) -> frozenset[str]:
+        return frozenset((SCALE_STAGE, TURNED_STAGE) if self.is_turned else (SCALE_STAGE,))
 
     def _inner(self, **choices: object) -> ConverterConfig:
         """An encoder with the rules and the registers of this one up to `TURNED_STAGE`."""
-        micro = dataclasses.replace(self.microarchitecture, registered_after=(), **choices)  # type: ignore[arg-type]
+        micro = dataclasses.replace(self.microarchitecture.at_once, **choices)  # type: ignore[arg-type]
         plain = ConverterConfig(numerics=self.numerics.rows, microarchitecture=micro)
         registered = tuple(place for place in self.microarchitecture.registered_after if place in plain.stages)
         return dataclasses.replace(plain, microarchitecture=dataclasses.replace(micro, registered_after=registered))
@@ -208,15 +223,12 @@ class TileConfig(TiledConfig[TileEncode]):
     @property
     def stages(self) -> tuple[str, ...]:
         """The stage boundaries of an encoder, and ``turned`` behind the store that transposes."""
-        rows = ConverterConfig(
-            numerics=self.numerics.rows,
-            microarchitecture=dataclasses.replace(self.microarchitecture, registered_after=()),
-        )
+        rows = ConverterConfig(numerics=self.numerics.rows, microarchitecture=self.microarchitecture.at_once)
         return (*rows.stages, *([TURNED_STAGE] if self.is_turned else []))
 
-    def port_words(self) -> dict[str, str]:
+    def words_of_ports(self) -> dict[str, str]:
         bias = f" (byte = exponent + {self.numerics.block.scale.bias})"
-        words = super().port_words()
+        words = super().words_of_ports()
         return words | {name: words[name] + bias for name in ("scale", "column_scale")}
 
     @property
@@ -225,7 +237,7 @@ class TileConfig(TiledConfig[TileEncode]):
 
     def hardware_options(self, targets: tuple[str, ...]) -> dict[str, str]:
         micro = self.microarchitecture
-        if micro.registered_after == self.always_registered:
+        if {*micro.registered_after} == self.always_registered:
             micro = dataclasses.replace(micro, registered_after=())
         return fields_of(micro, tuple(mode.rows for mode in self.modes), targets)
 
@@ -269,27 +281,26 @@ class Nvfp4TileConfig(TiledConfig[Nvfp4TileEncode]):
         return Nvfp4Config._architecture(tuple(mode.rows for mode in modes), goal, target, chosen)
 
     @property
-    def always_registered(self) -> tuple[str, ...]:
-        """Those with the fewest bits."""
-        return ("output",)
+    def behind_stores(self) -> frozenset[str]:
+        """The one with the fewest bits."""
+        return frozenset(("output",))
 
     @cached_property
     def of_block(self) -> Nvfp4Config:
         """The encoder of a row or of a column, with the registers of this one."""
-        return Nvfp4Config(numerics=self.numerics.rows, microarchitecture=self.microarchitecture)
+        registered = self.microarchitecture.registered_after
+        micro = dataclasses.replace(self.microarchitecture.at_once, registered_after=registered)
+        return Nvfp4Config(numerics=self.numerics.rows, microarchitecture=micro)
 
     @property
     def stages(self) -> tuple[str, ...]:
         """The stage boundaries of an encoder, all behind the stores."""
-        return Nvfp4Config(
-            numerics=self.numerics.rows,
-            microarchitecture=dataclasses.replace(self.microarchitecture, registered_after=()),
-        ).stages
+        return Nvfp4Config(numerics=self.numerics.rows, microarchitecture=self.microarchitecture.at_once).stages
 
-    def port_words(self) -> dict[str, str]:
+    def words_of_ports(self) -> dict[str, str]:
         words = Nvfp4Config.port_words(self.of_block)
         constants = {port.name: words[port.name] for port in self.numerics.constants}
-        return super().port_words() | {
+        return super().words_of_ports() | {
             name: f"{text}; result k takes the one that enters with row k" for name, text in constants.items()
         }
 

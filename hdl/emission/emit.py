@@ -26,6 +26,8 @@ from ..decode.block import BlockDecoder
 from ..decode.lanes import LaneDecoder
 from ..encode.block import BlockConverter
 from ..hadamard.transform import HadamardTransform
+from ..handshake.axis import AxisSurrounded
+from ..handshake.skid import SkidBuffered
 from ..lanes.axis import AxisConverter
 from ..lanes.encoder import LaneConverter
 from ..nvfp4.decoder import Nvfp4Decoder
@@ -75,9 +77,20 @@ WITH_AXIS: dict[type[HardwareConfig], Component] = {
 
 
 def component_of(config: HardwareConfig) -> Component:
-    """The top component of a configuration."""
+    """The class of the top component of a configuration."""
+    if config.core is not None:
+        return AxisSurrounded if config.has_axis else SkidBuffered
     with_lanes = COMPONENTS | WITH_LANES if config.in_beats else COMPONENTS
     return (WITH_AXIS if config.has_axis else with_lanes)[type(config)]
+
+
+def built(config: HardwareConfig) -> Pipeline[HardwareConfig]:
+    """The top component of a configuration."""
+    if config.core is None:
+        return component_of(config)(config)
+    core = built(config.core)
+    core.kind = "buffered" if config.has_axis else "core"
+    return (AxisSurrounded if config.has_axis else SkidBuffered)(config, core)
 
 
 def default_name(config: HardwareConfig) -> str:
@@ -171,13 +184,12 @@ def pin_words(config: HardwareConfig) -> dict[str, str]:
     entering = [port.name for port in config.pins if port.role.is_data and port.direction == "input"]
     leaving = [port.name for port in config.pins if port.is_result]
     part = "beat" if config.beats > 1 else "block"
-    follows = "depends on registers only" if config.is_elastic else "follows o_ready in the same cycle"
     return {
         **_stored(config),
         "clk": "all registers change at its rising edge",
         "rst": "synchronous, active high: drops all blocks that are inside; nothing enters or leaves meanwhile",
         "i_valid": f"{' and '.join(entering)} are of a {part}",
-        "i_ready": f"a {part} is taken at the edge that sees i_valid too; {follows}",
+        "i_ready": f"a {part} is taken at the edge that sees i_valid too; {config.ready_words}",
         "o_first": "the beat is the first of its block",
         "o_last": "the beat is the last of its block",
         "o_valid": _holds(leaving),
@@ -257,7 +269,7 @@ def verilog(config: HardwareConfig, name: str | None = None) -> str:
     """
     about = describe(config, name)
     waiver = WAIVER + TABLE_WAIVER * config.uses_tables
-    return f"{_header(about, config)}{waiver}\n{convert(component_of(config)(config), about['name'])}"
+    return f"{_header(about, config)}{waiver}\n{convert(built(config), about['name'])}"
 
 
 def random_source(config: HardwareConfig, name: str) -> str:

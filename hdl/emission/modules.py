@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from amaranth.back import rtlil
-from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Value
+from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, ResetSignal, Value
 from amaranth.lib import wiring
 
 from ..primitives.elaboration import set_elaborated
@@ -50,7 +50,8 @@ class ModuleLibrary:
         if _content(component) != _content(self.parts[name]):
             raise RuntimeError(f"two modules would have the name {name}")
         direction = {wiring.In: "i", wiring.Out: "o"}
-        clock = {"i_clk": ClockSignal()} if is_clocked(component) else {}
+        clock = {"i_clk": ClockSignal()} if is_clocked(component) or has_reset(component) else {}
+        clock |= {"i_rst": ResetSignal()} if has_reset(component) else {}
         return Instance(
             name,
             **clock,
@@ -74,6 +75,11 @@ def _content(part: wiring.Component) -> tuple[object, ...]:
 def is_clocked(part: wiring.Component) -> bool:
     """Does a part of a converter have registers? They are not reset."""
     return "enable" in part.signature.members
+
+
+def has_reset(part: wiring.Component) -> bool:
+    """Is it a converter of its own, whose registers are reset?"""
+    return "i_valid" in part.signature.members
 
 
 def instantiated(component: wiring.Component, platform: object) -> wiring.Component | Instance:

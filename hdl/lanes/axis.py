@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import ScalePlace
-from ..config.axis import BYTE
+from ..handshake.packets import entering
 from ..primitives.pipeline import Pipeline
 from .datapath import Datapath
 from .elastic import ElasticControl
@@ -93,7 +93,15 @@ class AxisConverter(Pipeline[EncoderConfig]):
         )
         datapath = Datapath(m, platform, self.config, control, (ENTERING, LEAVING))
         codes, ready = datapath.codes, Signal(name="core_ready")
-        valid = self.enter(m, datapath, ready)
+        entered = entering(m, self, self.config.numerics.source, self.config.beats, ready)
+        valid, keys = entered.valid, datapath.keys
+        m.d.comb += [keys.x.eq(entered.x), keys.marks.eq(entered.marks)]
+        if entered.user is not None:
+            rest = entered.user[:]
+            for name in keys.given:
+                bits = len(getattr(keys, name))
+                m.d.comb += getattr(keys, name).eq(rest[:bits])
+                rest = rest[bits:]
         if isinstance(control, ScaleApart):
             control.connect(m, valid, ready, self.m_axis_tvalid, self.m_axis_tready)
             self.leave_apart(m, datapath, control)
@@ -145,50 +153,3 @@ class AxisConverter(Pipeline[EncoderConfig]):
         ready, leaves = pack(m, platform, stream.place, beat, self.m_axis_tready)
         m.d.comb += [getattr(self, f"m_axis_{name}").eq(value) for name, value in leaves.items()]
         return ready
-
-    def enter(self, m: Module, datapath: Datapath, ready: Value) -> Signal:
-        """The register at the input, with zeros in place of missing numbers; returns its valid bit."""
-        config, keys = self.config, datapath.keys
-        width = config.numerics.source.bits
-        x_q = Signal(len(self.s_axis_tdata), reset_less=True)
-        valid_q = Signal()
-        last_q = Signal(reset_less=True)
-        completed_q = Signal(reset_less=True)
-        beat = Signal(range(config.beats))  # the place of this beat in its block
-        moves = Signal()
-        pads = Signal()
-        running_q = Signal()  # the reset is over
-        enters = Signal()
-        kept = [self.s_axis_tkeep[width // BYTE * (lane + 1) - 1] for lane in range(config.lanes)]
-        m.d.comb += [
-            moves.eq(ready | ~valid_q),
-            pads.eq(valid_q & last_q & ~beat.all() if config.beats > 1 else 0),  # the next beat is one of zeros
-            self.s_axis_tready.eq(moves & ~pads & running_q),
-            enters.eq(self.s_axis_tvalid & running_q & (self.s_axis_tkeep[0] | self.s_axis_tlast)),
-        ]
-        m.d.sync += running_q.eq(1)
-        with m.If(moves):
-            m.d.sync += valid_q.eq(pads | enters)
-            with m.If(pads):
-                m.d.sync += completed_q.eq(1)
-            with m.Else():
-                m.d.sync += [last_q.eq(self.s_axis_tlast), completed_q.eq(~kept[-1])]
-            for lane, is_kept in enumerate(kept):
-                part = slice(width * lane, width * (lane + 1))
-                m.d.sync += x_q[part].eq(self.s_axis_tdata[part])
-                with m.If(pads | ~is_kept):
-                    m.d.sync += x_q[part].eq(0)
-        if config.beats > 1:
-            with m.If(ready & valid_q):
-                m.d.sync += beat.eq(beat + 1)
-        m.d.comb += [keys.x.eq(x_q), keys.marks.eq(Cat(last_q, completed_q))]
-        if hasattr(self, "s_axis_tuser"):
-            user_q = Signal(len(self.s_axis_tuser), reset_less=True)
-            with m.If(moves & ~pads):
-                m.d.sync += user_q.eq(self.s_axis_tuser)
-            rest = user_q[:]
-            for name in keys.given:
-                bits = len(getattr(keys, name))
-                m.d.comb += getattr(keys, name).eq(rest[:bits])
-                rest = rest[bits:]
-        return valid_q

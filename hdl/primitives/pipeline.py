@@ -15,7 +15,7 @@ from ..emission.stored import wire
 from .elaboration import set_elaborated
 from .register import Stage
 
-Config = TypeVar("Config", bound=HardwareConfig)
+Config = TypeVar("Config", bound=HardwareConfig, covariant=True)
 
 
 class Pipeline(wiring.Component, Generic[Config]):
@@ -27,6 +27,9 @@ class Pipeline(wiring.Component, Generic[Config]):
     IN_BEATS: ClassVar[bool] = False
     """Do blocks enter in beats?"""
 
+    IS_AROUND: ClassVar[bool] = False
+    """Does it change the handshake of a core?"""
+
     def __new__(cls, *arguments: object, **fields: object) -> Self:
         self = super().__new__(cls, *arguments, **fields)
         set_elaborated(self)  # until the configuration is accepted
@@ -34,7 +37,8 @@ class Pipeline(wiring.Component, Generic[Config]):
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        if config.has_axis or config.in_beats != self.IN_BEATS:
+        is_other = config.in_beats != self.IN_BEATS or (config.core is not None) != self.IS_AROUND
+        if config.has_axis or is_other:
             takes = "beats" if self.IN_BEATS else "whole blocks without lanes"
             raise ValueError(f"{type(self).__name__} takes {takes} by valid and ready, not {command_line(config)}")
         set_elaborated(self, False)

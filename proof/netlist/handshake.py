@@ -15,7 +15,7 @@ from itertools import product
 from ...hdl import HardwareConfig
 from ..verilog.text import free_name
 from .design import Design, provide
-from .pipeline import PREPARATION, WITH_ENABLES
+from .pipeline import PREPARATION, WITH_ENABLES, bypassed, combinational
 from .structure import StructureError
 
 PROVED = (
@@ -59,6 +59,19 @@ def moving(design: Design, config: HardwareConfig) -> Design:
         f"converter({', '.join(pins)});\nendmodule\n"
     )
     return Design(text, name, design.folder / "moving", design.reader)
+
+
+def without_registers(design: Design, config: HardwareConfig, latency: int, is_whole: bool = False) -> Design:
+    """The design with wires in place of registers, after a check of its handshake, if the configuration has one. It is
+    flat if it ``is_whole``, or without a handshake.
+
+    Raises `StructureError` unless it is a pipeline of ``latency`` registers.
+    """
+    if not config.latency:
+        return combinational(design, latency)[0]
+    check_handshake(design, config)
+    wires, _ = combinational(moving(design, config), latency)
+    return wires if is_whole else bypassed(design)
 
 
 def check_handshake(design: Design, config: HardwareConfig) -> None:

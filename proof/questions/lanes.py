@@ -21,6 +21,7 @@ from ...hdl.lanes.keys import EncoderConfig
 from ...sim.transactions import Transactions
 from ...spec import BlockOperation, Cast, Decode, Encode, Nvfp4Decode, Nvfp4Encode
 from ..netlist.beats.axis_cast import AxisCast, of_a_word
+from ..netlist.beats.core import AroundCore
 from ..netlist.beats.nvfp4_tile import Nvfp4Tile
 from ..netlist.beats.one_beat import one_beat
 from ..netlist.beats.parts import ADDRESS, ENDS, Beats
@@ -28,11 +29,13 @@ from ..netlist.beats.tile import Tile
 from ..netlist.beats.whole_block import whole_block
 from ..netlist.design import Design
 from ..netlist.structure import StructureError
-from ..specification.beats.axis import around, axis_questions
+from ..specification.beats.around_core import around_core
+from ..specification.beats.axis import around as around_packets
+from ..specification.beats.axis import axis_questions
 from ..specification.beats.axis_through import around_path, through_questions
 from ..specification.beats.induction import Induction
 from ..specification.beats.order import Order
-from ..specification.beats.skid import place, skid_questions
+from ..specification.beats.skid import of_decoder, place, skid_questions
 from ..specification.beats.stream_path import path_of_cast, path_of_decoder
 from ..specification.beats.tile import orders
 from ..specification.encode import Specification
@@ -71,9 +74,10 @@ def taken_apart(config: EncoderConfig | AnyDecoder, design: Design) -> tuple[Des
         if order.has_store or not config.has_axis:
             yield from order.questions()
         if config.has_axis:
-            yield from axis_questions(*around(beats)) if order.has_store else through_questions(path_of_decoder(beats))
+            packets = axis_questions(*around_packets(beats)) if order.has_store else None
+            yield from packets or through_questions(path_of_decoder(beats))
         if beats.has_place:
-            yield from skid_questions(place(beats))
+            yield from skid_questions(place(of_decoder(beats)))
         beats.check_known()
 
     if isinstance(config, EncoderConfig):
@@ -189,8 +193,13 @@ def order_of(config: HardwareConfig, design: Design) -> Order:
 
 
 def around_order(config: HardwareConfig, design: Design) -> tuple[Induction, ...]:
-    """The statements about packets, or about the place of a skid. Of a tile encoder, or of a decoder or a cast with
-    AXI4-Stream, there are no others."""
+    """The statements about what is around a core, about packets, or about the place of a skid. Of a tile encoder, or of
+    a decoder or a cast with AXI4-Stream, there are no others."""
+    if config.core is not None:
+        around = AroundCore(design, config)
+        return *around_core(around), *around_order(around.core, around.inner)
+    if not config.in_beats:
+        return ()
     if isinstance(config, TileConfig):
         return orders(Tile(design, config))
     if isinstance(config, Nvfp4TileConfig):
@@ -199,5 +208,5 @@ def around_order(config: HardwareConfig, design: Design) -> tuple[Induction, ...
         return around_path(path_of_cast(AxisCast(design, config)))
     beats = order_of(config, design).beats
     if beats.config.has_axis:
-        return around(beats) if beats.ends.front else around_path(path_of_decoder(beats))
-    return (place(beats),) if beats.has_place else ()
+        return around_packets(beats) if beats.ends.front else around_path(path_of_decoder(beats))
+    return (place(of_decoder(beats)),) if beats.has_place else ()

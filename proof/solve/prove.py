@@ -16,8 +16,7 @@ from ...host.files import claimed, write_whole
 from ...spec.catalogue import known_name
 from ...synth.yosys import yosys_version
 from ..netlist.design import NETLISTS, Design
-from ..netlist.handshake import check_handshake, moving
-from ..netlist.pipeline import bypassed, combinational
+from ..netlist.handshake import without_registers
 from ..netlist.stored import with_ports
 from ..netlist.structure import StructureError, check_ports
 from ..netlist.wrapping import unwrapped
@@ -378,11 +377,7 @@ class _Asker:
         if not self.latency:
             return design
         self.say("making registers wires")
-        if not self.proof.config.latency:
-            return combinational(design, self.latency)[0]
-        check_handshake(design, self.proof.config)
-        wires, _ = combinational(moving(design, self.proof.config), self.latency)
-        return wires if self.whole else bypassed(design)
+        return without_registers(design, self.proof.config, self.latency, self.whole)
 
     def _with_wrappers(self, written: Design, design: Design) -> Design:
         """The text without registers, but with the wrappers that ``design`` lacks: a simulator may read a wire there

@@ -5,8 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ...hdl import HardwareConfig
+from ...hdl.config.axis import OF_RESULTS
 from ...hdl.config.beats import BeatConfig
-from ...spec import Cast, Decode, Encode, Nvfp4Decode, Nvfp4Encode, Port, Role, ScalePlace
+from ...spec import (
+    Cast,
+    Decode,
+    Encode,
+    Hadamard,
+    Nvfp4Decode,
+    Nvfp4Encode,
+    Nvfp4TileEncode,
+    Port,
+    Role,
+    ScalePlace,
+    TileEncode,
+)
 from ...spec.layouts.catalogue import ScaleByte
 
 ENCODER = """
@@ -213,6 +226,28 @@ module {name}({head});
 endmodule
 """
 
+SURROUNDED = """
+module {name}({head});
+  wire [{streams}-1:0] valids;
+  reg [{count_bits}-1:0] beat;
+  // each stream has a part of a result, which is taken when all have theirs
+  assign o_valid = &valids;
+  assign o_first = beat == 0;
+  assign o_last = beat == {count_bits}'d{end};
+  always @(posedge clk) begin
+    if (rst) beat <= 0;
+    else if (o_valid && o_ready) beat <= o_last ? {count_bits}'d0 : beat + 1'd1;
+  end
+{wires}
+  {top} dut (
+    .aclk(clk), .aresetn(!rst),
+    .s_axis_tdata(x), .s_axis_tkeep({{{bytes}{{1'b1}}}}), .s_axis_tlast(1'b0),{user}
+    .s_axis_tvalid(i_valid), .s_axis_tready(i_ready),
+    {connected}
+  );
+endmodule
+"""
+
 
 def around_axis(config: HardwareConfig, top: str) -> tuple[str, str]:
     """The text of the module, and its name. It sends one packet without an end."""
@@ -305,6 +340,28 @@ def _cast(config: HardwareConfig, about: Mapping[str, object]) -> str:
     )
 
 
+def _surrounded(config: HardwareConfig, about: Mapping[str, object]) -> str:
+    given = [port.name for port in config.operation_ports if port.direction == "input" and port.name != "x"]
+    pins = {pin.name: pin for pin in config.pins}
+    results = {port.name: OF_RESULTS[port.name] for port in config.operation_ports if port.direction == "output"}
+    wires, connected = [], []
+    for number, (port, stream) in enumerate(results.items()):
+        own = [name for name in pins if name.removeprefix(stream) in ("tdata", "tkeep", "tlast", "tuser")]
+        own = [name for name in own if name.startswith(stream)]
+        wires += [f"  wire [{pins[name].width}-1:0] {name};" for name in own]
+        wires.append(f"  assign {port} = {stream}tdata[{_widths(config.ports)[port]}-1:0];")
+        connected += [f".{name}({name})" for name in own]
+        connected += [f".{stream}tvalid(valids[{number}])", f".{stream}tready(o_ready && o_valid)"]
+    return SURROUNDED.format(
+        **about,
+        streams=len(results),
+        wires="\n".join(wires),
+        bytes=pins["s_axis_tkeep"].width,
+        user=f" .s_axis_tuser({{{', '.join(reversed(given))}}})," if given else "",
+        connected=", ".join(connected),
+    )
+
+
 def _widths(ports: Sequence[Port]) -> dict[str, int]:
     return {port.name: port.width for port in ports}
 
@@ -315,5 +372,6 @@ AROUND: dict[str, Callable[[HardwareConfig, Mapping[str, object]], str]] = {
     Decode.name: _decoder,
     Nvfp4Decode.name: _decoder,
     Cast.name: _cast,
+    **dict.fromkeys((Hadamard.name, TileEncode.name, Nvfp4TileEncode.name), _surrounded),
 }
 """The module by the name of the operation."""

@@ -6,12 +6,13 @@ The design is cut at two places. `axis_enter.sv` describes what is in front of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from ....hdl.config.beats import BeatConfig
 from ....spec import Packing
 from ...netlist.beats.cuts import cut, seen
 from ...netlist.beats.parts import CODES, EARLY, KEYS, Beats
+from ...netlist.design import Design
 from ...questions.question import Question
 from .axis_pack import packs
 from .induction import Induction, transitions
@@ -40,24 +41,29 @@ LEAVE_WRONG = (
 """Faults by the bits of ``wrong`` in `axis_leave.sv`."""
 
 
-def _place_bits(config: BeatConfig) -> int:
+def place_bits(beats: int) -> int:
     """Bits of the number of a beat in its block, at least one."""
-    return max(1, (config.beats - 1).bit_length())
+    return max(1, (beats - 1).bit_length())
 
 
 def around(beats: Beats) -> tuple[Induction, Induction]:
     """The statements about packets that enter, and about beats and scales that leave."""
     control = beats.control()
-    return enters(beats, control), (leaves if beats.config.is_even else packs)(beats, control)
+    return enters(front_of_encoder(beats, control)), (leaves if beats.config.is_even else packs)(beats, control)
 
 
 def axis_questions(entering: Induction, leaving: Induction) -> Iterator[Question]:
     """The questions about the statements of `around`."""
-    yield from entering.questions()
-    yield entering.depends_on_registers("enter-ready", "tready", "it follows room in the core only", "core_ready")
+    yield from enter_questions(entering)
     yield from leaving.questions()
     for port in (port for port in ("m_axis_tvalid", "m_axis_scale_tvalid") if port in leaving.shown):
         yield leaving.depends_on_registers(f"leave-{port}", port, "it does not wait for a tready")
+
+
+def enter_questions(entering: Induction) -> Iterator[Question]:
+    """The questions about the statements of `enters`."""
+    yield from entering.questions()
+    yield entering.depends_on_registers("enter-ready", "tready", "it follows room in the core only", "core_ready")
 
 
 def coming(beats: Beats) -> str:
@@ -82,17 +88,39 @@ def core(beats: Beats, control: dict) -> dict:
     return seen(made, wires | {f"seen_marks_{half}": f"marks_of_half{half}_q" for half in halves})
 
 
-def enters(beats: Beats, control: dict) -> Induction:
-    """The statements about packets that enter."""
-    config, numerics, top = beats.config, beats.config.numerics, "mxcast_entered"
+@dataclass(frozen=True, kw_only=True)
+class Front:
+    """The register at the input, with ports for what is behind it."""
+
+    design: Design
+    module: dict
+    """The flat top module, with the input ``cut_core_ready``, and the outputs ``seen_beat`` (of blocks of several
+    beats), ``seen_running`` and ``seen_valid``."""
+    lanes: int
+    size: int
+    """Bytes of a number."""
+    beats: int
+    x: str
+    """The output with the numbers of a beat."""
+    marks: str
+    """The connections of the outputs with its marks."""
+    given: Mapping[str, int]
+    """Outputs with other values of a beat, and their bits, the one in the high bits of ``tuser`` first."""
+
+
+PLACE, FRONT = {"seen_beat": "beat"}, {"seen_running": "running_q", "seen_valid": "valid_q"}
+"""Outputs of the register at the input, and their wires: of blocks of several beats, and of all."""
+
+
+def front_of_encoder(beats: Beats, control: dict) -> Front:
+    """The register in front of an encoder."""
+    config, numerics = beats.config, beats.config.numerics
     random = {"random": numerics.random_bits * config.lanes} if numerics.random_bits else {}
     given = {f"{KEYS}_{port.name}": port.width for port in config.of_block}
     given = {**{f"{KEYS}_{name}": bits for name, bits in random.items()}, **dict(reversed(given.items()))}
-    user = sum(given.values())
     of_keys = [name for name in control["ports"] if name.startswith(f"{KEYS}_") and name != f"{KEYS}_enable"]
     outside = ["aclk", "aresetn", *(name for name in control["ports"] if name.startswith("s_axis_"))]
-    place = {"seen_beat": "beat"} if config.beats > 1 else {}
-    registers = {**place, "seen_running": "running_q", "seen_valid": "valid_q"}
+    registers = {**(PLACE if config.beats > 1 else {}), **FRONT}
     made = seen(cut(control, "core_ready", [*outside, *of_keys]), registers)
     # results of the module in front of the store lead nowhere from here
     made["ports"] = {
@@ -100,8 +128,22 @@ def enters(beats: Beats, control: dict) -> Induction:
         for name, port in made["ports"].items()
         if port["direction"] == "output" or not name.startswith(f"{KEYS}_")
     }
-    size, lanes, bits = numerics.source.bits // 8, config.lanes, _place_bits(config)
-    width = 8 * size * lanes
+    return Front(
+        design=beats.design,
+        module=made,
+        lanes=config.lanes,
+        size=numerics.source.bits // 8,
+        beats=config.beats,
+        x=f"{KEYS}_x",
+        marks=f".{KEYS}_marks(marks)",
+        given=given,
+    )
+
+
+def enters(front: Front) -> Induction:
+    """The statements about packets that enter."""
+    top, place, given, size, lanes = "mxcast_entered", front.beats > 1, front.given, front.size, front.lanes
+    user, bits, width = sum(given.values()), place_bits(front.beats), 8 * front.size * front.lanes
     wires = "".join(f"wire [{bits - 1}:0] {name}; " for name, bits in given.items())
     wrapper = f"""module {top}(input clk, rst, tlast, tvalid, core_ready, input [{width - 1}:0] tdata,
   input [{size * lanes - 1}:0] tkeep, input [{max(user, 1) - 1}:0] tuser,
@@ -111,12 +153,12 @@ def enters(beats: Beats, control: dict) -> Induction:
   wire [{max(user, 1) - 1}:0] core_user;
   {wires}
   assign core_user = {"{" + ", ".join(given) + "}" if user else "tuser"};
-  {beats.design.top} design(.aclk(clk), .aresetn(~rst), .s_axis_tdata(tdata), .s_axis_tkeep(tkeep),
+  {front.design.top} design(.aclk(clk), .aresetn(~rst), .s_axis_tdata(tdata), .s_axis_tkeep(tkeep),
     .s_axis_tlast(tlast), .s_axis_tvalid(tvalid), .s_axis_tready(tready), {".s_axis_tuser(tuser), " if user else ""}
-    .cut_core_ready(core_ready), .{KEYS}_x(core_x), .{KEYS}_marks(marks),
+    .cut_core_ready(core_ready), .{front.x}(core_x), {front.marks},
     {"".join(f".{name}({name}), " for name in given)}
     {".seen_beat(beat), " if place else ""}.seen_running(running), .seen_valid(core_valid));
-  mxcast_enter #(.LANES({lanes}), .SIZE({size}), .BEATS({config.beats}), .PLACE({bits}), .USER({max(user, 1)})) enter(
+  mxcast_enter #(.LANES({lanes}), .SIZE({size}), .BEATS({front.beats}), .PLACE({bits}), .USER({max(user, 1)})) enter(
     .clk(clk), .rst(rst), .tdata(tdata), .tkeep(tkeep), .tlast(tlast), .tvalid(tvalid), .tready(tready),
     .tuser({"tuser" if user else "1'b0"}), .core_valid(core_valid), .core_ready(core_ready), .core_x(core_x),
     .core_last(marks[0]), .core_completed(marks[1]), .core_user({"core_user" if user else "1'b0"}), .beat(beat),
@@ -128,7 +170,7 @@ endmodule
         claim="the core is offered the beats of all packets in order, with zeros for missing numbers and up to the end "
         "of a block, and their marks; s_axis_tready is set whenever the core has room",
         top=top,
-        relation=transitions(beats.design, made, "axis_enter.sv", wrapper, top),
+        relation=transitions(front.design, front.module, "axis_enter.sv", wrapper, top),
         related=5,
         wrong=ENTER_WRONG,
         shown={
@@ -150,7 +192,7 @@ def leaves(beats: Beats, control: dict) -> Induction:
     made = seen(cut(control, valid, [*outside, *brought]), between)
     widths = {name: len(port["bits"]) for name, port in made["ports"].items()}
     data, scale, whole = widths[f"{CODES}_p"], widths[f"{CODES}_next_scale"], widths["m_axis_tdata"]
-    place, blocks, bits = _place_bits(config), blocks_of(config), config.numerics.block.element.bits
+    place, blocks, bits = place_bits(config.beats), blocks_of(config), config.numerics.block.element.bits
     places = blocks.places if blocks else places_of(Packing.LITTLE_ENDIAN, bits, config.lanes)
     at = {one[0] * bits + one[1]: number for number, one in enumerate(places) if one is not None}
     codes = ", ".join(f"m_axis_tdata[{at[bit]}]" for bit in reversed(range(data)))

@@ -140,7 +140,6 @@ def test_impossible_lanes_are_refused(fields, sentence):
         (BlockConverter, "e4m3", {"interface": "skid"}, "whole blocks without lanes"),
         (BlockDecoder, "e4m3", {"interface": "axis"}, "whole blocks without lanes"),
         (Nvfp4Converter, "nvfp4", {"lanes": 4}, "whole blocks without lanes"),
-        (StreamConverter, "e4m3", {"lanes": 8, "interface": "axis"}, "beats"),
     ],
 )
 def test_a_component_has_the_ports_of_its_configuration(component, format, fields, takes):

@@ -44,7 +44,10 @@ def test_a_configuration_is_read_from_its_json_and_from_its_command(fields):
     [
         ({"lanes": 8}, "a row of the tile enters in a cycle: leave out lanes"),
         ({"layout": "modelopt"}, "a layout is of the blocks of one direction, but a tile has two: leave out layout"),
-        ({"interface": "axis"}, "a tile has valid and ready: leave out interface"),
+        (
+            {"interface": "axis", "scale_place": "before"},
+            "a tile has a stream for the scales of each direction: leave out scale_place",
+        ),
         ({"rounding": "sr"}, "a tile takes no random bits: its rounding cannot be sr"),
         ({"columns": "in_place"}, "the columns of an NVFP4 tile are transposed: leave out columns"),
         ({"form": "table"}, "the form table has a handshake without registers only: leave out form"),

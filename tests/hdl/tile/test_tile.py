@@ -54,7 +54,10 @@ def test_a_profile_alone_names_the_usual_tile_encoder():
         ({"lanes": 8}, "a row of the tile enters in a cycle: leave out lanes"),
         ({"amax_key": "magnitude"}, "a tile collects the reduced keys of its columns: leave amax_key as reduced"),
         ({"layout": "gpt_oss"}, "a layout is of the blocks of one direction, but a tile has two: leave out layout"),
-        ({"interface": "axis"}, "a tile has valid and ready: leave out interface"),
+        (
+            {"interface": "axis", "scale_place": "before"},
+            "a tile has a stream for the scales of each direction: leave out scale_place",
+        ),
         ({"rounding": "sr"}, "a tile takes no random bits: its rounding cannot be sr"),
         ({"columns": "both"}, "unknown columns 'both': known are transposed, in_place"),
         ({"columns": "in_place", "registered_after": "turned"}, "unknown stage boundary 'turned'.*"),

@@ -13,12 +13,13 @@ from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 from mxcast.hdl import config_of
+from mxcast.hdl.config.axis import OF_RESULTS
 from mxcast.models import quantize
 from mxcast.models.arrays.stored_bytes import PACKINGS
 from mxcast.sim.nvfp4.stimuli import with_constants
 from mxcast.sim.operations import golden
 from mxcast.sim.transactions import Transactions, word
-from mxcast.spec import BlockOperation, Decode, Nvfp4Encode, Role, ScalePlace
+from mxcast.spec import BlockOperation, Decode, Nvfp4Encode, Nvfp4TileEncode, Role, ScalePlace
 
 JOB = json.loads(Path(os.environ["MXCAST_BENCH"]).read_text())
 CONFIG = config_of(JOB)
@@ -180,6 +181,39 @@ def cast(random: Random) -> Sent:
     return Sent({"s_axis": sent}, {"m_axis": (right, marks)})
 
 
+def rotated(random: Random) -> Sent:
+    """A packet of a Hadamard transform: BF16 numbers, the last vector of any length."""
+    x = numbers(random, length(random, SIZE, 4 * SIZE)) >> 16
+    given = np.append(x, np.zeros(-len(x) % SIZE, np.uint32)).reshape(-1, SIZE).astype(np.uint16)
+    y = golden(RULES, Transactions({Role.NUMBERS: given}))[Role.ROTATED]
+    return Sent({"s_axis": AxiStreamFrame(x.astype(np.uint16).tobytes())}, {"m_axis": (y.tobytes(), completed(x))})
+
+
+def tiled(random: Random) -> Sent:
+    """A packet of a tile encoder: rows, the last one of any length, in tiles that zeros complete."""
+    side, width = CONFIG.beats, RULES.numbers.bits
+    x = numbers(random, length(random, side, SIZE)) >> 32 - width
+    missing = -len(x) % side**2
+    tiles = np.append(x, np.zeros(missing, np.uint32)).reshape(-1, side**2)
+    tiles = tiles.astype(word(next(port for port in RULES.ports if port.role is Role.NUMBERS)))
+    given, user = Transactions({Role.NUMBERS: tiles}), 0
+    if isinstance(RULES, Nvfp4TileEncode):
+        given = of_tensor(RULES, tiles, random.choice(TENSORS))
+        constants = [port.role for port in RULES.ports if port.direction == "input"][1:]
+        user = sum(int(given[role][0, 0]) << 32 * place for place, role in enumerate(constants))
+    found = golden(RULES, given)
+    marks = [int(tile == len(tiles) - 1 and missing > 0) for tile in range(len(tiles)) for _ in range(side)]
+    leaves = {}
+    for port in RULES.ports:
+        if port.direction == "output":
+            bits = found[port.role][..., None] >> np.arange(port.bits, dtype=np.uint8) & 1
+            data = np.packbits(bits.reshape(len(marks), -1), axis=1, bitorder="little").tobytes()
+            has_marks = not port.name.endswith("scale")
+            leaves[OF_RESULTS[port.name].removesuffix("_")] = data, marks if has_marks else None
+    sent = x.astype(tiles.dtype).tobytes()
+    return Sent({"s_axis": AxiStreamFrame(sent, tuser=user)}, leaves)
+
+
 def words(data: bytes, beats: int, bits: int) -> np.ndarray:
     """The words of beats: (beats, lanes)."""
     every = np.unpackbits(np.frombuffer(data, np.uint8).reshape(beats, -1), axis=1, bitorder="little")
@@ -196,7 +230,16 @@ def there_and_back(random: Random) -> Sent:
     return Sent({"s_axis": AxiStreamFrame(x.tobytes())}, {"m_axis": (y.tobytes(), completed(x))})
 
 
-PACKETS = {"encode": encoded, "two_level_encode": encoded, "decode": decoded, "two_level_decode": decoded, "cast": cast}
+PACKETS = {
+    "encode": encoded,
+    "two_level_encode": encoded,
+    "decode": decoded,
+    "two_level_decode": decoded,
+    "cast": cast,
+    "hadamard": rotated,
+    "tile": tiled,
+    "nvfp4_tile": tiled,
+}
 HAS_PACKED_CODES = not CONFIG.is_even and isinstance(RULES, Decode)
 PACKET = there_and_back if "behind" in JOB else packed if HAS_PACKED_CODES else PACKETS[RULES.name]
 

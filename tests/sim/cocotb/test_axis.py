@@ -16,8 +16,11 @@ from mxcast.hdl import (
     cast_config,
     converter_config,
     decoder_config,
+    hadamard_config,
     nvfp4_config,
     nvfp4_decoder_config,
+    nvfp4_tile_config,
+    tile_config,
     verilog,
 )
 from mxcast.hdl.bus.pins import BusWidths
@@ -133,6 +136,21 @@ ON_BUS = {
 def on_bus(config: HardwareConfig, bus: str) -> str:
     modules = Around(bus=BusWidths.parsed(bus)).modules(config, NAME)
     return verilog(config, NAME) + modules["bus"][1]
+
+
+SURROUNDED = {
+    "hadamard": hadamard_config("hadamard16", interface="axis", registered_after="level2"),
+    "tile": tile_config("e2m1", interface="axis", source="bf16"),
+    "in place": tile_config("e4m3", "nvidia", interface="axis", columns="in_place", registered_after="level2"),
+    "nvfp4": nvfp4_tile_config("nvfp4", interface="axis", source="bf16"),
+}
+"""Hardware with AXI4-Stream around a core."""
+
+
+@needs_icarus
+@pytest.mark.parametrize("config", SURROUNDED.values(), ids=SURROUNDED)
+def test_packets_of_tiles_and_of_transforms(config, tmp_path):
+    assert drive(config, verilog(config, NAME), tmp_path, "icarus", 30, 3) == ALL
 
 
 FAST = "six bits", "NVFP4", "a decoder"

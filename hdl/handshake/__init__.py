@@ -1,0 +1,1 @@
+"""Other handshakes around hardware with valid and ready, which is a module of its own."""
