@@ -42,7 +42,7 @@ from .hardware import Fields, TargetFields
 from .nvfp4_encode import Nvfp4ArchitectureFields, Nvfp4Config
 
 TURNED_STAGE = "turned"
-"""The stage boundary behind the store that transposes the codes of the columns."""
+"""The stage boundary behind the second stores, which turn the codes of the columns."""
 
 TileFormat: TypeAlias = "str | BlockFormat | NumberFormat | TileEncode | TileConfig"
 """The output format of a tile encoder, its operation, or its configuration."""
@@ -99,8 +99,22 @@ class TiledConfig(StreamConfig[Tile]):
 
     @property
     @abstractmethod
+    def is_turned(self) -> bool:
+        """Are results turned in second stores?"""
+
+    @property
+    def is_exchanged_first(self) -> bool:
+        """Are codes exchanged in front of the second stores, or behind them?"""
+        return self.numerics.columns is ColumnOrder.TRANSPOSED
+
+    @property
+    @abstractmethod
     def behind_stores(self) -> frozenset[str]:
         """Stage boundaries behind the stores."""
+
+    @property
+    def latency(self) -> int:
+        return super().latency + (self.beats if self.is_turned else 0)
 
     @property
     def tree_stages(self) -> tuple[str, ...]:
@@ -188,7 +202,7 @@ class TileConfig(TiledConfig[TileEncode]):
 
     @property
     def is_turned(self) -> bool:
-        """Are the codes of the columns transposed?"""
+        """The codes of columns are turned to transpose them."""
         return self.numerics.columns is ColumnOrder.TRANSPOSED
 
     @property
@@ -211,10 +225,6 @@ class TileConfig(TiledConfig[TileEncode]):
     def of_column(self) -> ConverterConfig:
         """The encoder of one column, a number of which enters in each cycle."""
         return self._inner(lanes=1, amax=Amax.COMPARE)
-
-    @property
-    def latency(self) -> int:
-        return super().latency + (self.beats if self.is_turned else 0)
 
     @property
     def tree_stages(self) -> tuple[str, ...]:
@@ -263,9 +273,6 @@ class Nvfp4TileConfig(TiledConfig[Nvfp4TileEncode]):
 
     def _refused(self) -> dict[str, bool]:
         return super()._refused() | {
-            "the columns of an NVFP4 tile are transposed: leave out columns": (
-                self.numerics.columns is not ColumnOrder.TRANSPOSED
-            ),
             "four_over_six sums errors in the order of the numbers, which a tile changes: leave out four_over_six": (
                 self.numerics.four_over_six is not FourOverSix.OFF
             ),
@@ -281,21 +288,27 @@ class Nvfp4TileConfig(TiledConfig[Nvfp4TileEncode]):
         return Nvfp4Config._architecture(tuple(mode.rows for mode in modes), goal, target, chosen)
 
     @property
+    def is_turned(self) -> bool:
+        """The codes of columns leave their encoder transposed, and are turned to stay in place."""
+        return self.numerics.columns is ColumnOrder.IN_PLACE
+
+    @property
     def behind_stores(self) -> frozenset[str]:
-        """The one with the fewest bits."""
-        return frozenset(("output",))
+        """The one with the fewest bits, and the one behind the second stores."""
+        return frozenset(("output", TURNED_STAGE) if self.is_turned else ("output",))
 
     @cached_property
     def of_block(self) -> Nvfp4Config:
         """The encoder of a row or of a column, with the registers of this one."""
-        registered = self.microarchitecture.registered_after
+        registered = tuple(place for place in self.microarchitecture.registered_after if place != TURNED_STAGE)
         micro = dataclasses.replace(self.microarchitecture.at_once, registered_after=registered)
         return Nvfp4Config(numerics=self.numerics.rows, microarchitecture=micro)
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """The stage boundaries of an encoder, all behind the stores."""
-        return Nvfp4Config(numerics=self.numerics.rows, microarchitecture=self.microarchitecture.at_once).stages
+        """The stage boundaries of an encoder, all behind the stores, and ``turned`` behind the second stores."""
+        line = Nvfp4Config(numerics=self.numerics.rows, microarchitecture=self.microarchitecture.at_once)
+        return (*line.stages, *([TURNED_STAGE] if self.is_turned else []))
 
     def words_of_ports(self) -> dict[str, str]:
         words = Nvfp4Config.port_words(self.of_block)

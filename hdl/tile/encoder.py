@@ -17,7 +17,7 @@ from typing import Unpack
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from ..config.encode import ConverterConfig
-from ..config.tile import TURNED_STAGE, TileConfig, TileFormat, TileHardwareFields, tile_config
+from ..config.tile import TileConfig, TileFormat, TileHardwareFields, tile_config
 from ..emission.modules import instantiated
 from ..encode.operand import lane_name, operand_config, scale_key_layout
 from ..lanes.accumulator import KeyAccumulator
@@ -27,9 +27,10 @@ from ..lanes.store import BlockStore
 from ..primitives.elaboration import set_elaborated
 from ..primitives.pipeline import Pipeline
 from ..primitives.register import Stage
-from .control import AlternatingControl, TileControl, TurningControl
+from .control import AlternatingControl, TileControl
 from .keys import TileKeys
-from .store import CodeStore, ColumnStore, Exchange, ResultStore
+from .store import ColumnStore
+from .turning import turned
 
 
 class ColumnCodes(BeatCodes):
@@ -85,7 +86,7 @@ class TileEncoder(Pipeline[TileConfig]):
         control.connect(m, self.i_valid, self.i_ready, valid, ready)
         results = self.encoded(m, platform, control)
         if self.config.is_turned:
-            results = self.turned(m, platform, results, valid, ready)
+            results = turned(m, platform, self, results, valid, ready)
         m.d.comb += [getattr(self, name).eq(value) for name, value in results.items()]
         return m
 
@@ -192,49 +193,6 @@ class TileEncoder(Pipeline[TileConfig]):
             m.d.comb += half.eq(Mux(bit, scales[len(half) :], scales[: len(half)]))
             scales = half
         return scales
-
-    def turned(
-        self, m: Module, platform: object, results: dict[str, Value], valid: Value, ready: Signal
-    ) -> dict[str, Value]:
-        """The results by port, with the codes of the columns by columns, from the order of `crossed`."""
-        config = self.config
-        control = TurningControl(config)
-        control.connect(m, valid, ready, self.o_valid, self.o_ready)
-        kept = {name: results[name] for name in ("scale", "p", "column_scale")}
-        store = ResultStore(sum(map(len, kept.values())), config.beats)
-        side, bits = config.beats, config.numerics.block.element.bits
-        exchange, turning = Exchange(side, bits), CodeStore(side, bits)
-        m.submodules.result_store = instantiated(store, platform)
-        m.submodules.exchange = instantiated(exchange, platform)
-        m.submodules.code_store = instantiated(turning, platform)
-        m.d.comb += [
-            store.enable.eq(control.writes),
-            store.write_beat.eq(control.write_place),
-            store.word.eq(Cat(kept.values())),
-            store.read_beat.eq(control.read_place),
-            exchange.place.eq(control.write_place),
-            exchange.by_column.eq(results["column_p"]),
-            turning.enable.eq(control.writes),
-            turning.write_place.eq(control.write_place),
-            turning.write_crossed.eq(~control.write_parity),
-            turning.words.eq(exchange.by_row),
-            turning.read_place.eq(control.read_place),
-            turning.read_crossed.eq(control.read_parity),
-        ]
-        found, rest = {}, store.stored
-        for name, value in kept.items():
-            found[name], rest = rest[: len(value)], rest[len(value) :]
-        found |= {"column_p": turning.stored, "o_first": control.is_first_read, "o_last": control.is_last_read}
-        return self.behind(m, control, found)
-
-    def behind(self, m: Module, control: TurningControl, values: dict[str, Value]) -> dict[str, Value]:
-        """Values behind the registers at `TURNED_STAGE`."""
-        found: dict[str, Value] = {}
-        with m.If(control.back_enable):
-            for name, value in values.items():
-                found[name] = Signal(len(value), name=f"{name}_{TURNED_STAGE}_q", reset_less=True)
-                m.d.sync += found[name].eq(value)
-        return found
 
     def _named(self, part: str, column: int) -> str:
         return lane_name(part, column, self.config.numerics.rows)

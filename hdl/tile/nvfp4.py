@@ -6,13 +6,15 @@ front of one encoder, and a column enters it in each cycle, as a row enters the 
 In the store, bank b has number r ^ b of each row r, so that a row and a column each have one number in each bank. A row
 is exchanged on its way in. A column enters its encoder with its numbers in the order of the banks, which changes
 neither its scale nor the code of a number. Its codes are exchanged on their way out, since they have fewer bits.
+
+If the columns stay in place, second stores turn their codes back in front of this exchange.
 """
 
 from __future__ import annotations
 
 from typing import Unpack
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -25,6 +27,7 @@ from ..primitives.pipeline import Pipeline
 from ..primitives.register import Stage
 from .control import AlternatingControl
 from .store import BankedStore, Exchange
+from .turning import turned
 
 
 class LineEncoder(wiring.Component):
@@ -61,7 +64,7 @@ class NumberExchange(Exchange):
 class Nvfp4TileEncoder(Pipeline[Nvfp4TileConfig]):
     """Encode square tiles of numbers to NVFP4 blocks of their rows and of their columns.
 
-    Rows enter and results leave as of `TileEncoder`; the codes of the columns are transposed.
+    Rows enter and results leave as of `TileEncoder`.
 
     Parameters
     ----------
@@ -72,7 +75,8 @@ class Nvfp4TileEncoder(Pipeline[Nvfp4TileConfig]):
     x : in, the numbers of a row, column 0 in the low bits
     k, d : in, the constants of the tensor, if the order has them; result k has those that entered with row k
     scale, p : out, the block of row k, column 0 in the low bits
-    column_scale, column_p : out, the block of column k, row 0 in the low bits
+    column_scale : out, the scale byte of column k
+    column_p : out, the codes of column k, row 0 in the low bits, or of row k, column 0 in the low bits
     o_first, o_last : out, whether the result is the first or the last of its tile
     i_valid, o_ready : in
     i_ready, o_valid : out
@@ -87,6 +91,8 @@ class Nvfp4TileEncoder(Pipeline[Nvfp4TileConfig]):
             "row_encoder",
             "column_encoder",
             "exchange",
+            "result_store",
+            "code_store",
             "words",
             "stored",
         )
@@ -100,20 +106,21 @@ class Nvfp4TileEncoder(Pipeline[Nvfp4TileConfig]):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, side = self.config, self.config.beats
-        number, code = config.numerics.source.bits, config.numerics.block.element.bits
+        number = config.numerics.source.bits
         control = AlternatingControl(config)
-        control.connect(m, self.i_valid, self.i_ready, self.o_valid, self.o_ready)
+        valid, ready = self.o_valid, self.o_ready
+        if config.is_turned:
+            valid, ready = Signal(name="has_result"), Signal(name="takes_result")
+        control.connect(m, self.i_valid, self.i_ready, valid, ready)
         constants = [getattr(self, port.name) for port in config.numerics.constants]
         store = BlockStore(sum(map(len, (self.x, *constants))), side)
         exchange, columns = NumberExchange(side, number), BankedStore(side, number)
         row, column = LineEncoder(config.of_block), LineEncoder(config.of_block)
-        codes = Exchange(side, code)
         m.submodules.tile_store = instantiated(store, platform)
         m.submodules.number_exchange = instantiated(exchange, platform)
         m.submodules.column_store = instantiated(columns, platform)
         m.submodules.row_encoder = instantiated(row, platform)
         m.submodules.column_encoder = instantiated(column, platform)
-        m.submodules.exchange = instantiated(codes, platform)
         entered = [Signal(len(constant), name=f"stored_{constant.name}") for constant in constants]
         m.d.comb += [
             store.enable.eq(control.writes),
@@ -137,18 +144,21 @@ class Nvfp4TileEncoder(Pipeline[Nvfp4TileConfig]):
                 for port, value in zip(config.numerics.constants, entered)
             ),
         ]
+        results: dict[str, Value] = {"scale": row.scale, "p": row.p, "column_scale": column.scale, "column_p": column.p}
+        if config.is_turned:
+            results = turned(m, platform, self, results, valid, ready)
+        else:
+            results |= self.exchanged(m, platform, control, column.p)
+        m.d.comb += [getattr(self, name).eq(value) for name, value in results.items()]
+        return m
+
+    def exchanged(self, m: Module, platform: object, control: AlternatingControl, codes: Value) -> dict[str, Value]:
+        """The codes of a column by rows, and the marks of its place."""
+        exchange = Exchange(self.config.beats, self.config.numerics.block.element.bits)
+        m.submodules.exchange = instantiated(exchange, platform)
         m.d.comb += self.enable.eq(control.back_enable)  # of the registers of `now`
         now = Stage(m, self, values={"place": control.read_place})
-        for boundary in config.stages:
+        for boundary in self.config.stages:
             now = now.crossed(boundary, **now.values)
-        m.d.comb += [
-            codes.place.eq(now.place),
-            codes.by_column.eq(column.p),
-            self.scale.eq(row.scale),
-            self.p.eq(row.p),
-            self.column_scale.eq(column.scale),
-            self.column_p.eq(codes.by_row),
-            self.o_first.eq(~now.place.any()),
-            self.o_last.eq(now.place.all()),
-        ]
-        return m
+        m.d.comb += [exchange.place.eq(now.place), exchange.by_column.eq(codes)]
+        return {"column_p": exchange.by_row, "o_first": ~now.place.any(), "o_last": now.place.all()}

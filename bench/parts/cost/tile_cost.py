@@ -45,7 +45,7 @@ def of_parts(side: int, bits: int) -> int:
 def measured(job: tuple[str, str, str]) -> dict[str, object]:
     """The figures of a job."""
     figures: dict[str, object] = dict(zip(("format", "source", "subnormals"), job))
-    for columns in ("transposed",) if is_nvfp4(job[0]) else ("in_place", "transposed"):
+    for columns in ("in_place", "transposed"):
         config = built("tile", *job, columns=columns)
         cost = synth(config, TARGET, stages=False).whole
         figures |= {columns: cost.luts, f"{columns}_ram": cost.ram_luts, f"{columns}_registers": cost.ffs}

@@ -8,8 +8,8 @@ from ....hdl import Nvfp4TileConfig
 from ..design import Design
 from ..pipeline import BITS, WITH_ENABLES
 from ..structure import StructureError, in_lanes
-from .parts import RESET, Delay, check_known
-from .square import SPLIT, Square, Store
+from .parts import Delay
+from .square import SPLIT, TURNING, Square, Store
 
 ROWS, COLUMNS = LINES = ("row_encoder", "column_encoder")
 NUMBERS, EXCHANGE = "number_exchange", "exchange"
@@ -41,25 +41,53 @@ class Nvfp4Tile(Square[Nvfp4TileConfig]):
             Delay(whole[name], kind, all_first=True).check(len(self.back))
 
     def _check_wires(self) -> None:
-        cells, ports, place = self.wires.cells, self.wires.ports, self.net("read_beat")[:-1]
+        cells, ports, enable = self.wires.cells, self.wires.ports, self.net("back_enable")
         self.check_alike(self.stored, "", False)
+        wired = {
+            (NUMBERS, "by_column"): (cells[NUMBERS]["by_column"], ports["x"]),
+            (NUMBERS, "place"): (cells[NUMBERS]["place"], self.net("write_beat")[:-1]),
+            **{(name, "enable"): (cells[name]["enable"], enable) for name in LINES},
+            **(self._turned() if self.config.is_turned else self._leaving()),
+        }
+        if wrong := [pin for pin, (found, wanted) in wired.items() if found != wanted]:
+            raise StructureError(f"{wrong[0][1]} of {wrong[0][0]} is not wired as the proof needs it")
+
+    def _leaving(self) -> dict[tuple[str, str], tuple[list, list]]:
+        """Pins of what is behind the encoders, each with the wires that it has and has to have."""
+        cells, ports = self.wires.cells, self.wires.ports
         late = list(cells[EXCHANGE]["place"])
         self.check_marks(ports, late)
         for _ in self.back:
             late = [self.captured(bit, self.net("back_enable")) for bit in late]
-        wired = {
-            (NUMBERS, "by_column"): (cells[NUMBERS]["by_column"], ports["x"]),
-            (NUMBERS, "place"): (cells[NUMBERS]["place"], self.net("write_beat")[:-1]),
+        return {
             (EXCHANGE, "by_column"): (cells[EXCHANGE]["by_column"], cells[COLUMNS]["p"]),
-            (EXCHANGE, "place"): (late, place),
-            **{(name, "enable"): (cells[name]["enable"], self.net("back_enable")) for name in LINES},
+            (EXCHANGE, "place"): (late, self.net("read_beat")[:-1]),
             ("the top module", "scale"): (ports["scale"], cells[ROWS]["scale"]),
             ("the top module", "p"): (ports["p"], cells[ROWS]["p"]),
             ("the top module", "column_scale"): (ports["column_scale"], cells[COLUMNS]["scale"]),
             ("the top module", "column_p"): (ports["column_p"], cells[EXCHANGE]["by_row"]),
         }
-        if wrong := [pin for pin, (found, wanted) in wired.items() if found != wanted]:
-            raise StructureError(f"{wrong[0][1]} of {wrong[0][0]} is not wired as the proof needs it")
+
+    def _turned(self) -> dict[tuple[str, str], tuple[list, list]]:
+        """`_leaving` of second stores, with a check of their addresses."""
+        self.check_alike(self.transposing, TURNING, True)
+        exchange, enable = self.wires.cells[EXCHANGE], self.net(f"{TURNING}back_enable")
+        codes = [self.captured(bit, enable) for bit in self.wires.ports["column_p"]]
+        return {
+            (EXCHANGE, "place"): (exchange["place"], self.net(f"{TURNING}read_beat")[:-1]),
+            ("the top module", "column_p"): (codes, exchange["by_row"]),
+        }
+
+    @cached_property
+    def transposing(self) -> list[Store]:
+        cells = self.wires.cells
+        kept = [*cells[ROWS]["scale"], *cells[ROWS]["p"], *cells[COLUMNS]["scale"]]
+        return self.turned_back(kept, (cells[EXCHANGE]["by_column"], cells[COLUMNS]["p"]))
+
+    @property
+    def turned_word(self) -> list:
+        bits: list = self.control["ports"][f"{COLUMNS}_p"]["bits"]
+        return bits[: self.config.numerics.block.element.bits]
 
     @cached_property
     def stored(self) -> list[Store]:
@@ -79,8 +107,3 @@ class Nvfp4Tile(Square[Nvfp4TileConfig]):
         modules = self.without_registers([self.kinds[name]])
         top = modules.pop(self.kinds[name])
         return self.design.of_netlist({self.design.top: {**top, "attributes": {"top": "1"}}, **modules})
-
-    def check_known(self) -> None:
-        """`parts.check_known` for the control."""
-        registers = ["has_block", "write_beat", "read_beat", *self.back]
-        check_known(self.design, self.control, RESET, registers, ("i_valid", "o_ready"), {})

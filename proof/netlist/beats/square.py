@@ -13,20 +13,23 @@ from functools import cached_property
 from itertools import product
 from typing import ClassVar, Generic, TypeVar
 
-from ....hdl import Nvfp4TileConfig, TileConfig, TiledConfig
+from ....hdl import Nvfp4TileConfig, TiledConfig
 from ....hdl.config.tile import TURNED_STAGE
 from ....hdl.lanes.keys import front_stages
 from ..design import DISSOLVED, FREED, UNSAID, Cut, Design, Part, provide
 from ..handshake import GATES
 from ..pipeline import BITS, WITH_ENABLES, bypass
-from ..structure import Instances, StructureError, drivers_of
-from .parts import check_storage
+from ..structure import Instances, StructureError, drivers_of, in_lanes
+from .parts import RESET, check_known, check_storage
 
 MEMORY = {"RD_PORTS": 1, "WR_PORTS": 1, "RD_CLK_ENABLE": 0, "WR_CLK_ENABLE": 1, "WR_CLK_POLARITY": 1, "OFFSET": 0}
 """Parameters of a memory that is written at a rising edge and read within the cycle."""
 
 WIDE = ("RD_DATA", "WR_DATA", "WR_EN")
 """Pins of a memory with a bit for each bit of a word."""
+
+TURNING = "turning_"
+"""Begins the wires of the control of the second stores."""
 
 SPLIT = ["simplemap", "techmap", "opt_expr", "opt_clean"]
 """Split cells to gates of one bit; memories stay."""
@@ -45,12 +48,13 @@ class Store:
 
 
 def count_of_stores(config: TiledConfig) -> int:
-    """Stores of a tile encoder: one for rows and, to NVFP4, one for each column. To transpose codes of MX formats, one
-    more for the blocks of the rows, and two for each column.
+    """Stores of a tile encoder: one for rows, and one for each bank of numbers if there are banks. Second stores are as
+    many again.
     """
-    if isinstance(config, Nvfp4TileConfig):
-        return 1 + config.beats
-    return 2 + 2 * config.beats if isinstance(config, TileConfig) and config.is_turned else 1
+    in_banks = 1 + config.beats
+    if config.is_turned:
+        return 2 * in_banks
+    return in_banks if isinstance(config, Nvfp4TileConfig) else 1
 
 
 Config = TypeVar("Config", bound=TiledConfig)
@@ -78,6 +82,16 @@ class Square(ABC, Generic[Config]):
     @abstractmethod
     def exchanges(self) -> dict[str, int]:
         """The instances that exchange words, and the bits of a word."""
+
+    @property
+    @abstractmethod
+    def stored(self) -> list[Store]:
+        """The store of rows, then one for each bank of numbers, if there are banks."""
+
+    @property
+    @abstractmethod
+    def transposing(self) -> list[Store]:
+        """The second stores."""
 
     @abstractmethod
     def check(self) -> None:
@@ -164,11 +178,14 @@ class Square(ABC, Generic[Config]):
         return found
 
     def _taken(self, bit: object, enable: object) -> object:
-        """The value of a bit when it is written: one reader leaves it undefined at other times."""
-        name = self.drivers.get(bit, "")
-        cell = self.gates[self.design.top]["cells"].get(name, {"type": "", "connections": {}})
-        pins = cell["connections"]
-        return pins["B"][0] if cell["type"] == "$_MUX_" and pins["S"] == [enable] else bit
+        """The value of a bit when it is written: readers leave it undefined at other times."""
+        cells = self.gates[self.design.top]["cells"]
+        while (name := self.drivers.get(bit)) and cells[name]["type"] == "$_MUX_":
+            pins = cells[name]["connections"]
+            if pins["S"] != [enable]:
+                break
+            bit = pins["B"][0]
+        return bit
 
     def store_of(self, read: list, written: list, what: str) -> Store:
         """The memory between two nets."""
@@ -226,6 +243,24 @@ class Square(ABC, Generic[Config]):
         if pins["E"] != enable or pins["C"] != self.wires.ports["clk"]:
             raise StructureError("a register of a result moves at other edges than the others")
         return pins["D"][0]
+
+    def turned_back(self, kept: list, words: tuple[list, list]) -> list[Store]:
+        """The second stores: of the blocks of rows, which are written with ``kept``, then one for each bank of codes,
+        with the words that are read and written there. Raises `StructureError` for others."""
+        enable, ports = self.net(f"{TURNING}back_enable"), self.wires.ports
+        names = ("scale", "p", "column_scale", "o_first", "o_last")
+        read = {name: [self.captured(bit, enable) for bit in ports[name]] for name in names}
+        self.check_marks(read, self.net(f"{TURNING}read_beat")[:-1])
+        found = [self.store_of([*read["scale"], *read["p"], *read["column_scale"]], kept, "blocks of rows")]
+        width = self.config.numerics.block.element.bits
+        read_words, written_words = (in_lanes(word, width) for word in words)
+        pairs = zip(read_words, written_words, strict=True)
+        return found + [self.store_of(*pair, "codes of a row") for pair in pairs]
+
+    @property
+    @abstractmethod
+    def turned_word(self) -> list:
+        """The first word of codes that is written to the second stores, as wires of `control`."""
 
     @cached_property
     def control(self) -> dict:
@@ -293,6 +328,14 @@ class Square(ABC, Generic[Config]):
         for module in modules.values():
             bypass(module)
         return modules
+
+    def check_known(self) -> None:
+        """`parts.check_known` for the controls of the stores."""
+        registers = ["has_block", "write_beat", "read_beat", *self.front, *self.back]
+        if self.config.is_turned:
+            registers += [f"{TURNING}{name}" for name in ("has_block", "write_beat", "read_beat")]
+            registers.append(f"valid_{TURNED_STAGE}_q")
+        check_known(self.design, self.control, RESET, registers, ("i_valid", "o_ready"), {})
 
     def exchange(self, instance: str) -> Part:
         """The module that exchanges words."""

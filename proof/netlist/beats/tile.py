@@ -11,19 +11,15 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from ....hdl import TileConfig
-from ....hdl.config.tile import TURNED_STAGE
 from ....hdl.encode.operand import lane_name
 from ..design import Design
 from ..structure import StructureError, drivers_of, in_lanes
-from .parts import CODES, KEYS, RESET, Delay, check_known
-from .square import SPLIT, Square, Store
+from .parts import CODES, KEYS, Delay
+from .square import SPLIT, TURNING, Square, Store
 from .whole_block import cone
 
 ROWS, IN_FRONT, EXCHANGE = "row_codes", "tile_keys", "exchange"
 """Instances of a tile encoder; each column has one more."""
-
-TURNING = "turning_"
-"""Begins the wires of the control of the stores that transpose."""
 
 
 class Tile(Square[TileConfig]):
@@ -92,18 +88,14 @@ class Tile(Square[TileConfig]):
     @cached_property
     def transposing(self) -> list[Store]:
         """The store of blocks of rows, then one for the codes of each row under the scales of columns."""
-        cells, enable, ports = self.wires.cells, self.net(f"{TURNING}back_enable"), self.wires.ports
-        row, codes = cells[ROWS], cells[EXCHANGE]
-        read = {
-            name: [self.captured(bit, enable) for bit in ports[name]]
-            for name in ("scale", "p", "column_scale", "column_p", "o_first", "o_last")
-        }
-        beat = self.net(f"{TURNING}read_beat")[:-1]
-        self.check_marks(read, beat)
-        kept = [*row["scale"], *row["p"], *self.chosen]
-        found = [self.store_of([*read["scale"], *read["p"], *read["column_scale"]], kept, "blocks of rows")]
-        pairs = zip(in_lanes(read["column_p"], self.width_of_code), in_lanes(codes["by_row"], self.width_of_code))
-        return found + [self.store_of(*pair, "codes of a row") for pair in pairs]
+        row, codes, enable = self.wires.cells[ROWS], self.wires.cells[EXCHANGE], self.net(f"{TURNING}back_enable")
+        read = [self.captured(bit, enable) for bit in self.wires.ports["column_p"]]
+        return self.turned_back([*row["scale"], *row["p"], *self.chosen], (read, codes["by_row"]))
+
+    @property
+    def turned_word(self) -> list:
+        bits: list = self.control["ports"][f"{EXCHANGE}_by_row"]["bits"]
+        return bits[: self.width_of_code]
 
     @property
     def width_of_code(self) -> int:
@@ -166,14 +158,6 @@ class Tile(Square[TileConfig]):
         wanted |= {mark: first[mark] for mark in ("o_first", "o_last")}
         if wrong := [name for name, bits in wanted.items() if ports[name] != bits]:
             raise StructureError(f"{wrong[0]} of {self.design.top} is another wire than its result")
-
-    def check_known(self) -> None:
-        """`parts.check_known` for both controls."""
-        registers = ["has_block", "write_beat", "read_beat", *self.front, *self.back]
-        if self.config.is_turned:
-            registers += [f"{TURNING}{name}" for name in ("has_block", "write_beat", "read_beat")]
-            registers.append(f"valid_{TURNED_STAGE}_q")
-        check_known(self.design, self.control, RESET, registers, ("i_valid", "o_ready"), {})
 
     def rows(self) -> tuple[dict[str, dict], dict[str, str]]:
         """The modules of a row without registers, and those in front of the store and behind it."""

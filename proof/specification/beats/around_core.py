@@ -48,6 +48,9 @@ def around_questions(around: AroundCore) -> Iterator[Question]:
         for number in range(len(streams(around))):
             port = f"valid{number}"
             yield leaving.depends_on_registers(f"leave-{port}", port, "it does not wait for a tready", "core_o_valid")
+        yield leaving.depends_on_registers(
+            "leave-ready", "takes", "no path leads from a tready of a result to it", "core_i_ready"
+        )
         yield leaving.can_happen("a block can enter and its last result can leave", 2 * around.config.beats + 2)
     around.check_known()
 
@@ -124,9 +127,9 @@ def results(around: AroundCore) -> Induction:
     data_bits = sum(widths[name] for name in data_ports)
     wrapper = f"""module {top}(input clk, rst, mark, offered, input [1:0] marks, input {vector(size)} readies,
   input core_i_ready, core_o_valid, core_o_last, {given},
-  output core_i_valid, core_o_ready, o_valid, o_last, assumed, output {vector(len(WRONG))} wrong,
+  output core_i_valid, core_o_ready, takes, o_valid, o_last, assumed, output {vector(len(WRONG))} wrong,
   output [6:0] related, output {vector(size)} valids, {", ".join(f"output valid{number}" for number in range(size))});
-  wire core_rst, takes; wire {vector(bits)} beat{"" if beats > 1 else " = 0"};
+  wire core_rst; wire {vector(bits)} beat{"" if beats > 1 else " = 0"};
   wire {vector(count)} blocks_inside; wire {vector(2 * most)} marks_inside;
   wire {vector(size)} sent{"" if size > 1 else " = 0"};
   assign o_valid = core_o_valid & core_o_ready & ~rst; assign o_last = core_o_last;

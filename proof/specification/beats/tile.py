@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from ....hdl.config.tile import TURNED_STAGE
 from ...netlist.beats.cuts import cut, seen
 from ...netlist.beats.nvfp4_tile import NUMBERS, Nvfp4Tile
-from ...netlist.beats.square import Store
-from ...netlist.beats.tile import EXCHANGE, IN_FRONT, TURNING, Tile
+from ...netlist.beats.square import TURNING, Store
+from ...netlist.beats.tile import IN_FRONT, Tile
 from ...netlist.structure import StructureError
 from ...questions.question import Question, declared, lemma, vector
 from .induction import Induction, transitions
@@ -42,12 +42,9 @@ def order(tile: Tile) -> Induction:
     wires = {"read_key": f"{column}_key", "read_first": f"{column}_is_first", "read_last": f"{column}_is_last"}
     ports |= {name: {"direction": "output", "bits": ports[wire]["bits"]} for name, wire in wires.items()}
     ports["written_key"] = {"direction": "input", "bits": ports[f"{IN_FRONT}_keys"]["bits"][:key]}
-    if turned:
-        made = cut(seen(made, {"o_valid": "has_result"}), "takes_result", made["ports"])
-        made["ports"]["o_ready"] = made["ports"].pop("cut_takes_result")
     return _stage(
         tile,
-        made,
+        _first(made) if turned else made,
         "order",
         "the n-th row at the quantizers is the n-th that entered, and each column has its number of a row, under the "
         "largest key of the column in its own tile",
@@ -60,8 +57,15 @@ def order(tile: Tile) -> Induction:
     )
 
 
-def turning(tile: Tile) -> Induction:
-    """The order of the results in the stores that transpose the codes of the columns."""
+def _first(control: dict) -> dict:
+    """The control up to the second stores, which are a receiver."""
+    made = cut(seen(control, {"o_valid": "has_result"}), "takes_result", control["ports"])
+    made["ports"]["o_ready"] = made["ports"].pop("cut_takes_result")
+    return made
+
+
+def turning(tile: Tile | Nvfp4Tile) -> Induction:
+    """The order of the results in the second stores, which turn the codes of the columns."""
     names = ("has_block", "write_beat", "read_beat", "back_enable")
     made = seen(tile.control, {f"seen_{name}": f"{TURNING}{name}" for name in names} | {"i_ready": "takes_result"})
     made = cut(made, "has_result", made["ports"])
@@ -70,13 +74,13 @@ def turning(tile: Tile) -> Induction:
         tile,
         made,
         "turn",
-        "the n-th result is the n-th block of a row that entered, with the codes of the column of its place",
+        "the n-th result is the n-th block of a row that entered, with the code of each bank that is at its place",
         store=tile.transposing[1],
         first_crossed=True,
         front=[],
         back=[f"valid_{TURNED_STAGE}_q"],
         key=0,
-        written=made["ports"][f"{EXCHANGE}_by_row"]["bits"][: tile.width_of_code],
+        written=tile.turned_word,
     )
 
 
@@ -85,9 +89,10 @@ def nvfp4_order(tile: Nvfp4Tile) -> Induction:
     names = ("has_block", "write_beat", "read_beat", "back_enable")
     made, exchanged = tile.control, tile.control["ports"][f"{NUMBERS}_by_row"]["bits"]
     outside = {name: port for name, port in made["ports"].items() if name in tile.OUTSIDE}
+    made = seen({**made, "ports": outside}, {f"seen_{name}": name for name in names})
     return _stage(
         tile,
-        seen({**made, "ports": outside}, {f"seen_{name}": name for name in names}),
+        _first(made) if tile.config.is_turned else made,
         "order",
         "the n-th row at its encoder is the n-th that entered, and each bank then has its number of column n of that "
         "tile",
@@ -102,9 +107,8 @@ def nvfp4_order(tile: Nvfp4Tile) -> Induction:
 
 def orders(tile: Tile | Nvfp4Tile) -> tuple[Induction, ...]:
     """The statements about the order in a tile encoder."""
-    if isinstance(tile, Nvfp4Tile):
-        return (nvfp4_order(tile),)
-    return (order(tile), turning(tile)) if tile.config.is_turned else (order(tile),)
+    first = nvfp4_order(tile) if isinstance(tile, Nvfp4Tile) else order(tile)
+    return (first, turning(tile)) if tile.config.is_turned else (first,)
 
 
 def tile_questions(tile: Tile | Nvfp4Tile) -> Iterator[Question]:

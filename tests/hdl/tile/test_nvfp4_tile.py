@@ -25,11 +25,16 @@ def test_the_description_says_how_tiles_move():
     about = describe(nvfp4_tile_config("nvfp4", registered_after="amax"))
     assert (about["beats"], about["initiation_interval"], about["latency"]) == (16, 16, 16 + 2)
     assert about["microarchitecture"]["registered_after"] == ["amax", "output"]
+    in_place = describe(nvfp4_tile_config("nvfp4", columns="in_place"))
+    assert in_place["latency"] == 16 + 1 + 16 + 1
+    assert in_place["microarchitecture"]["registered_after"] == ["output", "turned"]
     text = verilog(nvfp4_tile_config("nvfp4"), "square")
     assert "constant of the tensor for the elements, fp32; result k takes the one that enters with row k" in text
 
 
-@pytest.mark.parametrize("fields", [{}, {"order": "ao", "source": "bf16", "registered_after": "input,output"}])
+@pytest.mark.parametrize(
+    "fields", [{}, {"columns": "in_place"}, {"order": "ao", "source": "bf16", "registered_after": "input,output"}]
+)
 def test_a_configuration_is_read_from_its_json_and_from_its_command(fields):
     config = nvfp4_tile_config("nvfp4", **fields)
     assert config_of(json.loads(json.dumps(config.to_dict()))) == config
@@ -49,7 +54,6 @@ def test_a_configuration_is_read_from_its_json_and_from_its_command(fields):
             "a tile has a stream for the scales of each direction: leave out scale_place",
         ),
         ({"rounding": "sr"}, "a tile takes no random bits: its rounding cannot be sr"),
-        ({"columns": "in_place"}, "the columns of an NVFP4 tile are transposed: leave out columns"),
         ({"form": "table"}, "the form table has a handshake without registers only: leave out form"),
         ({"four_over_six": "mae", "order": "paper"}, "four_over_six sums errors in the order of the numbers, which.*"),
         ({"order": "modelopt", "form": "product"}, "the order modelopt divides numbers, which the form product.*"),
@@ -72,7 +76,14 @@ def test_tiles_are_of_blocks_along_one_axis():
         constrained(nvfp4_tile_config("nvfp4"), {"latency": 20})
 
 
-@pytest.mark.parametrize("fields", [{"source": "bf16"}, {"order": "ao_single", "registered_after": "input,output"}])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"source": "bf16"},
+        {"order": "ao_single", "registered_after": "input,output"},
+        {"source": "bf16", "columns": "in_place"},
+    ],
+)
 def test_the_verilog_has_no_warning(fields, tmp_path):
     file = tmp_path / "square.v"
     file.write_text(verilog(nvfp4_tile_config("nvfp4", **fields), "square"))

@@ -11,6 +11,7 @@ from mxcast.proof.netlist.beats.core import AroundCore
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.netlist.structure import StructureError
 from mxcast.proof.operations import provable
+from mxcast.proof.solve.solver import solve
 from mxcast.proof.specification.beats.around_core import around_questions
 
 from ...hdl.planted import planted
@@ -26,7 +27,11 @@ NAME = "square"
 def test_every_block_is_proved(config, tmp_path):
     proof = prove(config, out=tmp_path)
     assert proof.passed, proof.remark
-    own = {"enter", "leave", "leave-valid3", "leave-can-happen", "row-element"} if config.has_axis else {"elements"}
+    own = (
+        {"enter", "leave", "leave-valid3", "leave-ready", "leave-can-happen", "row-element"}
+        if config.has_axis
+        else {"elements"}
+    )
     assert {"place", "place-ready", *own} <= {step.question.name for step in proof.steps}
     assert [argument.reader for argument in proof.arguments] == ["read_verilog", "slang"]
 
@@ -89,6 +94,14 @@ def test_more_blocks_than_marks_have_a_trace(tmp_path):
     wrong = planted(verilog(VECTOR, NAME), r"assign has_room = [^;]*;", "assign has_room = 1'h1;")
     design = Design(wrong, NAME, tmp_path)
     assert first_trace(around_questions(AroundCore(design, VECTOR)), VECTOR, design, tmp_path).words
+
+
+def test_a_path_between_neighbours_is_refused(tmp_path):
+    """A beat that enters as soon as a block leaves is right, but its ready would follow the ready of the receiver."""
+    wrong = planted(verilog(VECTOR, NAME), r"assign has_room = ([^;]*);", r"assign has_room = \1 | block_leaves;")
+    asked = around_questions(AroundCore(Design(wrong, NAME, tmp_path), VECTOR))
+    found = [q.name for q in asked if solve(q.text, q.names, solver="bitwuzla", timeout=100).result != q.expected]
+    assert found == ["leave-ready"]
 
 
 PLACE = {

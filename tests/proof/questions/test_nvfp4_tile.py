@@ -40,6 +40,8 @@ def test_all_tiles_are_right(tmp_path: Path) -> None:
         ("nvfp4", {"order": "ao_single", "source": "bf16"}),
         ("nvfp4", {"order": "compressed_tensors"}),
         ("nvfp4_32", {"source": "bf16", "registered_after": "ratio"}),
+        ("nvfp4", {"source": "bf16", "columns": "in_place"}),
+        ("nvfp4", {"order": "modelopt", "columns": "in_place", "registered_after": "amax"}),
     ],
 )
 def test_tiles_of_other_rules_are_right(format, fields, tmp_path):
@@ -146,3 +148,42 @@ def test_a_wrong_exchange_is_refuted(instance, text, tmp_path):
     wrong, right = (exchange(one, instance) for one in (tile, tile_of(text, tmp_path / "right")))
     assert solve(wrong.text, wrong.names, solver="bitwuzla", timeout=100).result == "sat"
     assert solve(right.text, right.names, solver="bitwuzla", timeout=100).result == "unsat" == right.expected
+
+
+TURNED = nvfp4_tile_config("nvfp4", source="bf16", columns="in_place", registered_after="ratio,output")
+
+
+@pytest.fixture(scope="module")
+def turned() -> str:
+    return verilog(TURNED, "square")
+
+
+def test_second_stores_are_accepted(turned, tmp_path):
+    tile = Nvfp4Tile(Design(turned, "square", tmp_path), TURNED)
+    tile.check()
+    tile.check_known()
+
+
+BACK = {
+    "codes not exchanged": (r"(exchange exchange \([^;]*\.place\()[^)]*", r"\g<1>4'h0", "place of exchange"),
+    "codes of rows": (r"(code_store \([^;]*\.words\()\w+", r"\1p", "codes of a row|not in one memory"),
+    "codes stored alike": (r"(code_store \([^;]*\.write_crossed\()\w+", r"\g<1>1'h0", "another place than its bank"),
+    "rows of another place": (r"(result_store \([^;]*\.read_beat\()[^)]*", r"\g<1>4'h0", "another address"),
+    "scales of rows twice": (r"column_scale <= stored\[79:72\]", "column_scale <= stored[7:0]", "not in one memory"),
+    "last result marked late": (r"o_last <= \w+", "o_last <= turning_has_block", "o_last"),
+}
+
+
+@pytest.mark.parametrize("fault", BACK)
+def test_wrong_wires_of_second_stores_are_refused(fault, turned, tmp_path):
+    *edit, sentence = BACK[fault]
+    tile = Nvfp4Tile(Design(planted(turned, *edit), "square", tmp_path), TURNED)
+    with pytest.raises(StructureError, match=sentence):
+        tile.check()
+
+
+def test_second_stores_overwritten_early_have_a_trace(turned, tmp_path):
+    wrong = planted(turned, r"assign takes_result = ([^;]*);", r"assign takes_result = \1 | o_valid;")
+    tile = Nvfp4Tile(Design(wrong, "square", tmp_path), TURNED)
+    trace = first_trace(tile_questions(tile), TURNED, tile.design, tmp_path)
+    assert "reset" in trace.words[0] and len(trace.words) > 2

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import TileConfig, default_name, emitted, tile_config
+from mxcast.hdl import TileConfig, default_name, emitted, tile_config, verilog
 from mxcast.proof import prove
+from mxcast.proof.mutation import PREPARED
 from mxcast.proof.netlist.beats.tile import Tile
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.netlist.structure import StructureError
 from mxcast.proof.specification.mutants import refute
 from mxcast.proof.verilog.text import plain
+from mxcast.synth.yosys import execute
 
 from ...hdl.planted import edited, planted
 
@@ -139,3 +141,11 @@ def test_more_memories_than_stores_are_refused(tmp_path):
     text = edited(verilog, [("  assign writes = ", more + "more[x[5:4]][0] & ")])
     with pytest.raises(StructureError, match="another number of memories than stores"):
         Tile(Design(text, "square", tmp_path), IN_PLACE).check()
+
+
+def test_text_with_a_mutant_is_taken_apart(tmp_path):
+    """Yosys writes it with other enables and words of the memories."""
+    config = tile_config("e2m1", source="bf16", block_size=4)
+    (tmp_path / "dut.v").write_text(verilog(config, "dut"))
+    execute(["read_verilog dut.v", *PREPARED, "opt_clean", "write_verilog -noattr mutant.v"], tmp_path)
+    Tile(Design((tmp_path / "mutant.v").read_text(), "dut", tmp_path / "read"), config).check()

@@ -27,6 +27,7 @@ NAME = "square"
 
 CONFIGS = [
     ("nvfp4", {"source": "bf16"}),
+    ("nvfp4", {"order": "modelopt", "source": "bf16", "columns": "in_place"}),
     ("nvfp4", {"order": "ao_single", "registered_after": "input,level1,factor,output"}),
     pytest.param("nvfp4", {"order": "modelopt", "source": "bf16", "registered_after": "amax"}, marks=pytest.mark.slow),
     pytest.param("nvfp4", {"order": "compressed_tensors"}, marks=pytest.mark.slow),
@@ -43,10 +44,10 @@ def test_tiles_give_the_bits_of_the_model(format, fields, record_property):
     assert result.passed and result.counts["random"] == -(-5000 // config.beats), result.report
 
 
-@pytest.mark.parametrize("order", ["te", "ao", "modelopt"])
-def test_the_golden_model_is_the_exact_definition(order):
+@pytest.mark.parametrize(("order", "columns"), [("te", "transposed"), ("ao", "in_place"), ("modelopt", "transposed")])
+def test_the_golden_model_is_the_exact_definition(order, columns):
     """Tiles whose rows and columns differ, in tensors of known largest magnitudes."""
-    rules, rng = nvfp4_tile_encoding("nvfp4", order=order), np.random.default_rng(4)
+    rules, rng = nvfp4_tile_encoding("nvfp4", order=order, columns=columns), np.random.default_rng(4)
     numbers = (rng.normal(size=(6, 16, 16)) * np.exp2(-rng.integers(0, 6, (6, 16, 1)))).astype(np.float32)
     numbers[0, 3] = 0
     numbers[1, 2, 5] = np.inf
@@ -73,6 +74,8 @@ def test_a_verilated_design_takes_a_matrix():
     x = (np.random.default_rng(2).normal(size=(48, 32)).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
     assert design(x) == quantize_both_ways(x, "nvfp4", source="bf16")
     assert design(x, tensor_amax=9.0) == quantize_both_ways(x, "nvfp4", source="bf16", tensor_amax=9.0)
+    in_place = mxcast.verilate("nvfp4", op="tile", source="bf16", columns="in_place")
+    assert in_place(x) == quantize_both_ways(x, "nvfp4", source="bf16", columns="in_place")
     with pytest.raises(ValueError, match=r"^x must be a matrix of 16 x 16 tiles, not of the shape \(48, 20\)$"):
         design(x[:, :20])
 
@@ -112,6 +115,22 @@ def test_planted_bugs_are_found(bug, sound):
     result = verify(
         config, blocks=2000, stimuli="random", design=driver_of(planted(text, *edit), NAME, config, lint=False)
     )
+    assert not result.passed and re.search(sentence, result.report), result.report
+
+
+IN_PLACE = {
+    "codes not turned back": (r"(code_store \([^;]*\.write_crossed\()\w+", r"\g<1>1'h0", "column"),
+    "codes in the order of the banks": (r"(exchange exchange \([^;]*\.place\()[^)]*", r"\g<1>4'h0", "column"),
+    "rows that do not wait": (r"if \(turning_back_enable\) scale <=", "if (1'h1) scale <=", "changed while"),
+}
+
+
+@pytest.mark.parametrize("bug", IN_PLACE)
+def test_planted_bugs_of_columns_in_place_are_found(bug):
+    config = nvfp4_tile_config("nvfp4", source="bf16", columns="in_place")
+    *edit, sentence = IN_PLACE[bug]
+    design = driver_of(planted(verilog(config, NAME), *edit), NAME, config, lint=False)
+    result = verify(config, blocks=2000, stimuli="random", design=design)
     assert not result.passed and re.search(sentence, result.report), result.report
 
 
