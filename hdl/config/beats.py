@@ -261,6 +261,8 @@ class StoredConfig(BeatConfig[Op]):
 class ThroughConfig(BeatConfig[Op]):
     """The configuration of a decoder. A beat does not wait for its block."""
 
+    AROUND: ClassVar[tuple[Interface, ...]] = (Interface.SKID,)
+
     def _check_stream(self) -> None:
         super()._check_stream()
         stream = self.block_stream

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from amaranth.hdl import Module
 
-from amaranth.hdl import Module, Value
-
-from ..config.architecture import Interface
 from ..emission.modules import instantiated
-from ..lanes.through import ThroughControl, skid
+from ..lanes.through import ThroughControl
 from ..primitives.pipeline import Pipeline
 from .beats import AnyDecoder, numbers_of
 
@@ -18,12 +15,12 @@ class LaneDecoder(Pipeline[AnyDecoder]):
 
     A beat enters at an edge with ``i_valid`` and ``i_ready``. The first beat after a reset is the first of a block, and
     ``config.beats`` beats are a block. Only its first beat needs the scale. A beat leaves at an edge with ``o_valid``
-    and ``o_ready``, and does not change before. ``i_ready`` follows ``o_ready`` within the cycle, or, with the
-    interface `Interface.SKID`, depends on a register only. Reset drops all beats inside.
+    and ``o_ready``, and does not change before. ``i_ready`` follows ``o_ready`` within the cycle. Reset drops all beats
+    inside.
 
     Parameters
     ----------
-    config : a decoder with lanes, or with the interface skid
+    config : a decoder with lanes
 
     Ports
     -----
@@ -44,20 +41,14 @@ class LaneDecoder(Pipeline[AnyDecoder]):
         m = Module()
         numbers, control = numbers_of(self.config), ThroughControl(self.config)
         m.submodules.beat_numbers = instantiated(numbers, platform)
-        entering: Mapping[str, Value] = {
-            name: getattr(self, name) for name in ("p", "scale", *(port.name for port in self.config.with_codes))
-        }
-        offered, ready = self.i_valid, control.back_enable
-        if self.config.microarchitecture.interface is Interface.SKID:
-            place = skid(m, "beat", offered, entering, ready)
-            offered, ready, entering = place.valid, place.ready, place.values
-        control.connect(m, offered, self.o_valid, self.o_ready)
+        control.connect(m, self.i_valid, self.o_valid, self.o_ready)
+        entering = ("p", "scale", *(port.name for port in self.config.with_codes))
         m.d.comb += [
-            self.i_ready.eq(ready),
+            self.i_ready.eq(control.back_enable),
             numbers.enable.eq(control.back_enable),
             numbers.is_first.eq(control.is_first),
             numbers.is_last.eq(control.is_last),
-            *(getattr(numbers, name).eq(value) for name, value in entering.items()),
+            *(getattr(numbers, name).eq(getattr(self, name)) for name in entering),
             *(getattr(self, name).eq(getattr(numbers, name)) for name in ("y", "o_first", "o_last")),
         ]
         return m

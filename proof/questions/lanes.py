@@ -35,7 +35,6 @@ from ..specification.beats.axis import axis_questions
 from ..specification.beats.axis_through import around_path, through_questions
 from ..specification.beats.induction import Induction
 from ..specification.beats.order import Order
-from ..specification.beats.skid import of_decoder, place, skid_questions
 from ..specification.beats.stream_path import path_of_cast, path_of_decoder
 from ..specification.beats.tile import orders
 from ..specification.encode import Specification
@@ -76,8 +75,6 @@ def taken_apart(config: EncoderConfig | AnyDecoder, design: Design) -> tuple[Des
         if config.has_axis:
             packets = axis_questions(*around_packets(beats)) if order.has_store else None
             yield from packets or through_questions(path_of_decoder(beats))
-        if beats.has_place:
-            yield from skid_questions(place(of_decoder(beats)))
         beats.check_known()
 
     if isinstance(config, EncoderConfig):
@@ -193,8 +190,8 @@ def order_of(config: HardwareConfig, design: Design) -> Order:
 
 
 def around_order(config: HardwareConfig, design: Design) -> tuple[Induction, ...]:
-    """The statements about what is around a core, about packets, or about the place of a skid. Of a tile encoder, or of
-    a decoder or a cast with AXI4-Stream, there are no others."""
+    """The statements about what is around a core, or about packets. Of a tile encoder, or of a decoder or a cast with
+    AXI4-Stream, there are no others."""
     if config.core is not None:
         around = AroundCore(design, config)
         return *around_core(around), *around_order(around.core, around.inner)
@@ -209,4 +206,4 @@ def around_order(config: HardwareConfig, design: Design) -> tuple[Induction, ...
     beats = order_of(config, design).beats
     if beats.config.has_axis:
         return around_packets(beats) if beats.ends.front else around_path(path_of_decoder(beats))
-    return (place(of_decoder(beats)),) if beats.has_place else ()
+    return ()

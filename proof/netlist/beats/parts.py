@@ -197,8 +197,7 @@ class Beats:
             known = self.design.modules[self.modules[instance]]["ports"]
             outside = {CLOCK: clock}
             if not self.config.has_axis:
-                passed = self.ends.results if self.has_place else self.ends.outside(instance)
-                outside |= {port: port for port in passed}
+                outside |= {port: port for port in self.ends.outside(instance)}
             for port, bits in cell["connections"].items():
                 if port not in outside:
                     direction = "output" if known[port]["direction"] == "input" else "input"
@@ -206,7 +205,7 @@ class Beats:
                 elif bits != ports.get(outside[port]):
                     raise StructureError(f"{port} of {instance} is not {outside[port]} of {self.design.top}")
         if not self.config.has_axis:
-            for port in (*(() if self.has_place else self.ends.inputs), *self.ends.results):
+            for port in (*self.ends.inputs, *self.ends.results):
                 top["ports"].pop(port, None)
         return top
 
@@ -221,18 +220,11 @@ class Beats:
         return bool(self.ends.front) and self.config.beats == 1
 
     @property
-    def has_place(self) -> bool:
-        """Is there a place for one beat at the input?"""
-        return self.config.is_elastic and not self.ends.front and not self.config.has_axis
-
-    @property
     def control_registers(self) -> tuple[str, ...]:
         """The wires of the registers that decide which beat enters the store and which one leaves it."""
         own = self.ends.control if self.config.beats > 1 or self.is_whole else ()
         if self.has_halves:
             own = ("has_block" if self.is_whole else "key_waits", "can_write", *own[1:])
-        if self.has_place:
-            own = (*own, "beat_held")
         return (*own, *(f"valid_{place}_q" for place in self.places))
 
     @property

@@ -12,7 +12,7 @@ from ...netlist.beats.cuts import cut, seen
 from ...questions.question import Question
 from .axis import FRONT, PLACE, Front, enter_questions, enters, place_bits
 from .induction import Induction, transitions
-from .skid import of_core, place, skid_questions
+from .skid import place, skid_questions
 from .stream_path import vector
 
 WRONG = (
@@ -32,7 +32,7 @@ def around_core(around: AroundCore) -> tuple[Induction, ...]:
     """The statements about a module around a core."""
     if around.config.has_axis:
         return enters(front(around)), results(around)
-    return (place(of_core(around)),)
+    return (place(around),)
 
 
 def around_questions(around: AroundCore) -> Iterator[Question]:

@@ -19,7 +19,6 @@ from ...netlist.structure import StructureError
 from ...questions.question import Question, constant, question
 from .axis import core
 from .induction import Induction, transitions
-from .skid import behind
 
 TOP = "mxcast_ordered"
 """The module with the design and the statements about it."""
@@ -125,8 +124,6 @@ class Order:
         control, count = beats.control(), beats.config.beats
         if beats.config.has_axis:
             control = core(beats, control)
-        if beats.has_place:
-            control = behind(control)
         nets = {name: net["bits"] for name, net in control["netnames"].items()}
         valid = [f"valid_{place}_q" for place in beats.places[: beats.front + self.back]]
         halves = 1 + beats.has_halves

@@ -108,6 +108,8 @@ PLACE = {
     "a beat that waits is replaced": (r"if \(!beat_held\) (beat_x_held_q)", r"\1", "other values"),
     "a beat that waits is lost": (r"beat_held <= \w+", "beat_held <= 1'h0", "one is lost"),
     "a beat is taken twice": (r"= beat_offered & \w+", "= beat_offered", "none waits"),
+    "a reset leaves a beat": (r"_02_ = rst \? 1'h0 : _01_", "_02_ = _01_", "twice"),
+    "the place is never used": (r"i_ready = ~ beat_held", "i_ready = ~ beat_held & o_ready", "no beat is taken"),
 }
 
 

@@ -11,11 +11,9 @@ from mxcast.hdl.decode.beats import AnyDecoder
 from mxcast.proof import prove
 from mxcast.proof.netlist.beats.parts import Beats
 from mxcast.proof.netlist.design import Design
-from mxcast.proof.questions.lanes import order_of
 from mxcast.proof.solve.argument import answered
 from mxcast.proof.specification.beats.axis_through import through_questions
 from mxcast.proof.specification.beats.order import WRONG
-from mxcast.proof.specification.beats.skid import of_decoder, place, skid_questions
 from mxcast.proof.specification.beats.stream_path import path_of_decoder
 from mxcast.spec import ELEMENTS
 
@@ -80,23 +78,6 @@ def test_a_fault_in_the_bits_has_a_block(edits: list[tuple[str, str]], verilog: 
 
 
 SKID = decoder_config("e4m3", lanes=2, block_size=8, interface="skid")
-PLACE = {
-    "a beat that waits is replaced": ("if (!beat_held) beat_p_held_q <= p", "beat_p_held_q <= p", "other values"),
-    "a scale that waits is replaced": ("if (!beat_held) beat_scale_held_q", "beat_scale_held_q", "other values"),
-    "a beat that waits is lost": ("_06_ = rst ? 1'h0 : _04_", "_06_ = 1'h0", "one is lost"),
-    "a beat is offered twice": ("_04_ = beat_offered & _03_", "_04_ = beat_offered", "twice"),
-    "a reset leaves a beat": ("_06_ = rst ? 1'h0 : _04_", "_06_ = _04_", "twice"),
-    "the place is never used": ("i_ready = ~ beat_held", "i_ready = ~ beat_held & o_ready", "no beat is taken"),
-}
-"""Edits of the emitted file with ``interface=skid``, and a word of what its trace shows."""
-
-
-@pytest.mark.parametrize(("old", "new", "word"), PLACE.values(), ids=PLACE)
-def test_a_fault_of_the_place_has_a_trace(old: str, new: str, word: str, tmp_path: Path) -> None:
-    verilog, name = emitted(SKID, tmp_path / "right", default_name(SKID)).read_text(), default_name(SKID)
-    design = Design(edited(verilog, [(old, new)]), name, tmp_path)
-    questions = skid_questions(place(of_decoder(order_of(SKID, design).beats)))
-    assert word in first_trace(questions, SKID, design, tmp_path).words[-1]
 
 
 def test_a_skid_is_proved(tmp_path: Path) -> None:
