@@ -192,7 +192,7 @@ def rotated(random: Random) -> Sent:
 def tiled(random: Random) -> Sent:
     """A packet of a tile encoder: rows, the last one of any length, in tiles that zeros complete."""
     side, width = CONFIG.beats, RULES.numbers.bits
-    x = numbers(random, length(random, side, SIZE)) >> 32 - width
+    x = numbers(random, length(random, side, side**2)) >> 32 - width
     missing = -len(x) % side**2
     tiles = np.append(x, np.zeros(missing, np.uint32)).reshape(-1, side**2)
     tiles = tiles.astype(word(next(port for port in RULES.ports if port.role is Role.NUMBERS)))

@@ -153,6 +153,21 @@ def test_packets_of_tiles_and_of_transforms(config, tmp_path):
     assert drive(config, verilog(config, NAME), tmp_path, "icarus", 30, 3) == ALL
 
 
+AROUND = {
+    "marks of another tile": (r"assign oldest = [^;]*;", "assign oldest = marks_inside[1:0];"),
+    "a result twice": (r"(assign m_axis_scale_tvalid = o_valid) & \w+", r"\1"),
+}
+
+
+@needs_icarus
+@pytest.mark.parametrize("bug", AROUND)
+def test_planted_bugs_around_a_tile_are_found(bug, tmp_path):
+    config = tile_config("e2m1", interface="axis", source="bf16", block_size=4)
+    text = verilog(config, NAME)
+    assert drive(config, text, tmp_path, "icarus", 30, 2) == ALL
+    assert drive(config, planted(text, *AROUND[bug]), tmp_path, "icarus", 30, 2) != ALL
+
+
 FAST = "six bits", "NVFP4", "a decoder"
 
 
@@ -170,6 +185,8 @@ MANY = {
     "a decoder of NVFP4": nvfp4_decoder_config("nvfp4", lanes=8, interface="axis", destination="bf16"),
     "packed blocks": converter_config("e4m3", lanes=8, interface="axis", scale_place="before", target="xcu"),
     "whole blocks": ENCODED["whole"],
+    "tiles": SURROUNDED["tile"],
+    "a transform": SURROUNDED["hadamard"],
 }
 
 
