@@ -159,7 +159,7 @@ EVERY = [
     ("hadamard", "hadamard16", {"registered_after": "aligned,level2"}),
     ("tile", "e4m3", {}),
     ("tile", "int8", {"columns": "in_place", "source": "bf16"}),
-    ("tile", "nvfp4", {"order": "ao", "registered_after": "ratio"}),
+    ("tile", "nvfp4", {"order": "ao", "registered_after": "scale"}),
     ("tile", "nvfp4_32", {"source": "bf16"}),
     ("cast", "e2m1", {"lanes": 4, "rounding": "sr", "random_bits": 4, "registered_after": "exponent"}),
     ("cast", "e5m2", {"lanes": 2, "destination": "fp32"}),
