@@ -225,7 +225,8 @@ def _planted(config: HardwareConfig, mutants: int, seed: int) -> tuple[Path, lis
             [*read, "write_json structure.json", f"mutate -list {mutants} -seed {seed} -o faults.txt {PLACES}"], folder
         )
         modules = json.loads((folder / "structure.json").read_text())["modules"]
-        faults = [line.removeprefix("mutate ") for line in (folder / "faults.txt").read_text().splitlines() if line]
+        listed = (folder / "faults.txt").read_text().splitlines()
+        faults = [line.removeprefix("mutate ") for line in listed if line and _is_possible(line, modules)]
         width = len(faults).bit_length()
         commands = []
         for module in modules:
@@ -239,6 +240,15 @@ def _planted(config: HardwareConfig, mutants: int, seed: int) -> tuple[Path, lis
 
     folder = kept_folder("mutants", [ACTIVE, text, str(mutants), str(seed), yosys_version()], make)
     return folder, json.loads((folder / "faults.json").read_text())
+
+
+def _is_possible(line: str, modules: dict[str, dict]) -> bool:
+    """Can Yosys write a design with this fault? A memory that is read within the cycle has a constant enable."""
+    _, *words = line.split()
+    where = dict(zip(words[::2], words[1::2]))
+    module, cell = (where[name].removeprefix("\\") for name in ("-module", "-cell"))
+    is_read = modules[module]["cells"][cell]["type"].startswith("$memrd")
+    return not is_read or where["-port"] in ("ADDR", "DATA")
 
 
 @dataclass(frozen=True, kw_only=True)

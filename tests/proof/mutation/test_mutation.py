@@ -2,7 +2,7 @@
 
 import pytest
 
-from mxcast.hdl import cast_config, converter_config, decoder_config
+from mxcast.hdl import cast_config, converter_config, decoder_config, nvfp4_tile_config
 from mxcast.proof import mutation
 from mxcast.proof.mutation import Fate, mutate
 from mxcast.proof.specification.encode import Specification
@@ -89,3 +89,9 @@ def test_a_mistake_changes_one_function():
     for mutant in ENCODE_MUTANTS.values():
         wrong = mutated(Specification(numerics), mutant).definitions.splitlines()
         assert len(wrong) == len(right) + 1 and len(set(right) - set(wrong)) == 1
+
+
+def test_a_fault_that_yosys_cannot_write_is_left_out():
+    """One of these 16 faults disables a memory that is read within the cycle."""
+    folder, faults = mutation._planted(nvfp4_tile_config("nvfp4", source="bf16", columns="in_place"), 16, 0)
+    assert len(faults) == 15 and (folder / "mutants.v").exists()
