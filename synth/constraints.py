@@ -25,7 +25,7 @@ def constrained(config: Config, constraints: Mapping[str, Any]) -> Config:
         raise ValueError(
             "latency and frequency_mhz are for blocks: in a tile encoder, name the registers by registered_after"
         )
-    if {*config.microarchitecture.registered_after} - config.microarchitecture.always_registered:
+    if {*config.microarchitecture.registered_after} - config.always_registered:
         raise ValueError(f"registered_after names the stage boundaries: leave out {' and '.join(constraints)}")
     latency, frequency = constraints.get("latency"), constraints.get("frequency_mhz")
     if latency is not None and not isinstance(latency, int):

@@ -74,7 +74,7 @@ def plan(
     """
     if (latency is None) == (frequency_mhz is None):
         raise ValueError("give either a latency or a frequency")
-    places, always = config.stages, config.microarchitecture.always_registered
+    places, always = config.stages, config.always_registered
     least, around = max(1, len(always)), config.latency - len(config.microarchitecture.registered_after)
     if latency is not None and not least <= latency - around <= len(places):
         of_what = f"with {config.beats} beats in a block" if around else "the number of stage boundaries"

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, Module, ResetSignal, Signal
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Cat, Module, Signal
 
 from ...spec import Cast, FloatFormat
 from ..config.axis import BYTE
 from ..config.cast import CastConfig, CastHardwareFields, cast_config
 from ..lanes.control import FlowControl
 from ..lanes.through import skid
+from ..primitives.pipeline import AxisPipeline
 from ..primitives.register import Stage
 from .block import Caster
 
 
-class AxisCaster(Caster):
+class AxisCaster(Caster, AxisPipeline[CastConfig]):
     """`Caster` with AXI4-Stream: ``s_axis`` with words, and ``m_axis`` with their casts.
 
     Beats without bytes are dropped; if they end a packet, they leave without bytes. All outputs depend on registers
@@ -36,17 +35,13 @@ class AxisCaster(Caster):
         profile: str | None = None,
         **fields: Unpack[CastHardwareFields],
     ) -> None:
-        self.config = cast_config(config, profile, **fields)
-        ports = {p.name: (In if p.direction == "input" else Out)(p.width) for p in self.config.pins}
-        wiring.Component.__init__(self, ports)
+        AxisPipeline.__init__(self, cast_config(config, profile, **fields))
         for port in self.config.numerics.ports:
             setattr(self, port.name, Signal(port.width, name=port.name))
         self.enable = Signal()
 
     def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.domains.sync = ClockDomain("sync")
-        m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(~self.aresetn)]
+        m = self.clocked()
         rules, control = self.config.numerics, FlowControl(self.config)
         entering, *_, leaving = rules.ports
         running_q = Signal()  # the reset is over

@@ -44,19 +44,6 @@ class StreamConfig(HardwareConfig[Op]):
 
     microarchitecture: StreamArchitecture = field(default_factory=StreamArchitecture)
 
-    @property
-    def always_registered(self) -> frozenset[str]:
-        """Stage boundaries that always have registers."""
-        return self.microarchitecture.always_registered
-
-    def _name_registers(self) -> None:
-        """Name the registers that are always there."""
-        micro = self.microarchitecture
-        missing = sorted(self.always_registered - {*micro.registered_after})
-        if missing:
-            every = (*micro.registered_after, *missing)
-            object.__setattr__(self, "microarchitecture", dataclasses.replace(micro, registered_after=every))
-
     def hardware_options(self, targets: tuple[str, ...]) -> dict[str, str]:
         found = super().hardware_options(targets)
         if {*self.microarchitecture.registered_after} <= self.always_registered:
@@ -82,6 +69,11 @@ class StreamConfig(HardwareConfig[Op]):
         return dataclasses.replace(self, microarchitecture=dataclasses.replace(micro, interface=inner))
 
     @property
+    def latency(self) -> int:
+        at_input = self.core is not None and self.has_axis
+        return super().latency + at_input
+
+    @property
     def is_elastic(self) -> bool:
         return self.microarchitecture.interface is not Interface.STREAM
 
@@ -101,13 +93,12 @@ class BeatConfig(StreamConfig[Op]):
     microarchitecture: BeatArchitecture = field(default_factory=BeatArchitecture)
 
     def _check_lanes(self) -> None:
-        """Raise ValueError for lanes that are impossible. Name the registers that lanes always have."""
+        """Raise ValueError for lanes that are impossible."""
         micro = self.microarchitecture
         if micro.layout and micro.interface is Interface.SKID:
             raise ValueError("the interface skid has no layout: leave out layout or interface")
         if micro.lanes:
             self._check_beats()
-        self._name_registers()
         if self.has_axis:
             self._check_stream()
 

@@ -38,10 +38,6 @@ class CastConfig(StreamConfig[Cast]):
 
     microarchitecture: CastArchitecture = field(default_factory=CastArchitecture)
 
-    def _check(self) -> None:
-        super()._check()
-        self._name_registers()
-
     @property
     def axis_pins(self) -> tuple[Port, ...]:
         return cast_pins(self.numerics)

@@ -47,10 +47,6 @@ class HadamardConfig(StreamConfig[Hadamard]):
 
     microarchitecture: HadamardArchitecture = field(default_factory=HadamardArchitecture)
 
-    def _check(self) -> None:
-        super()._check()
-        self._name_registers()
-
     def _refused(self) -> dict[str, bool]:
         size = self.numerics.size
         return {f"hardware transforms 16 numbers, not {size}: models.rotate does": size != 16}

@@ -71,7 +71,8 @@ class HardwareConfig(ABC, Generic[Op]):
                 raise ValueError(f"hardware converts blocks along one axis, not {mode.block.name}")
         if self.microarchitecture.layout:
             self._check_layout()
-        ordered = self._in_order(self.microarchitecture.registered_after)
+        registered = self.microarchitecture.registered_after
+        ordered = self._in_order((*registered, *sorted(self.always_registered - {*registered})))
         object.__setattr__(
             self, "microarchitecture", dataclasses.replace(self.microarchitecture, registered_after=ordered)
         )
@@ -284,8 +285,12 @@ class HardwareConfig(ABC, Generic[Op]):
         """Clock cycles from a block to its result; 0 without a clock. For a block in several beats, from its first beat
         to the first of its result.
         """
-        at_input = self.core is not None and self.has_axis
-        return len(self.microarchitecture.registered_after) + (self.gathered if self.gathered > 1 else 0) + at_input
+        return len(self.microarchitecture.registered_after) + (self.gathered if self.gathered > 1 else 0)
+
+    @property
+    def always_registered(self) -> frozenset[str]:
+        """Stage boundaries that always have registers."""
+        return self.microarchitecture.always_registered
 
     @property
     def core(self) -> Self | None:

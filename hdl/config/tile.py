@@ -75,10 +75,6 @@ class TiledConfig(StreamConfig[Tile]):
 
     microarchitecture: BeatArchitecture = field(default_factory=BeatArchitecture)
 
-    def _check(self) -> None:
-        super()._check()
-        self._name_registers()
-
     def _refused(self) -> dict[str, bool]:
         micro = self.microarchitecture
         return {
@@ -103,11 +99,6 @@ class TiledConfig(StreamConfig[Tile]):
         """Are results turned in second stores?"""
 
     @property
-    def is_exchanged_first(self) -> bool:
-        """Are codes exchanged in front of the second stores, or behind them?"""
-        return self.numerics.columns is ColumnOrder.TRANSPOSED
-
-    @property
     @abstractmethod
     def behind_stores(self) -> frozenset[str]:
         """Stage boundaries behind the stores."""
@@ -115,6 +106,16 @@ class TiledConfig(StreamConfig[Tile]):
     @property
     def latency(self) -> int:
         return super().latency + (self.beats if self.is_turned else 0)
+
+    @property
+    @abstractmethod
+    def line_stages(self) -> tuple[str, ...]:
+        """The stage boundaries of the encoder of a row or of a column."""
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The stage boundaries of an encoder, and ``turned`` behind the second stores."""
+        return (*self.line_stages, *([TURNED_STAGE] if self.is_turned else []))
 
     @property
     def tree_stages(self) -> tuple[str, ...]:
@@ -184,10 +185,6 @@ class TileConfig(TiledConfig[TileEncode]):
 
     microarchitecture: Microarchitecture = field(default_factory=Microarchitecture)
 
-    def _check(self) -> None:
-        super()._check()
-        self.of_row._check()
-
     def _refused(self) -> dict[str, bool]:
         return super()._refused() | {
             "a tile collects the reduced keys of its columns: leave amax_key as reduced": (
@@ -231,10 +228,8 @@ class TileConfig(TiledConfig[TileEncode]):
         return self.of_row.tree_stages
 
     @property
-    def stages(self) -> tuple[str, ...]:
-        """The stage boundaries of an encoder, and ``turned`` behind the store that transposes."""
-        rows = ConverterConfig(numerics=self.numerics.rows, microarchitecture=self.microarchitecture.at_once)
-        return (*rows.stages, *([TURNED_STAGE] if self.is_turned else []))
+    def line_stages(self) -> tuple[str, ...]:
+        return ConverterConfig(numerics=self.numerics.rows, microarchitecture=self.microarchitecture.at_once).stages
 
     def words_of_ports(self) -> dict[str, str]:
         bias = f" (byte = exponent + {self.numerics.block.scale.bias})"
@@ -266,10 +261,6 @@ class Nvfp4TileConfig(TiledConfig[Nvfp4TileEncode]):
     KIND: ClassVar[str] = "an NVFP4 tile encoder"
 
     microarchitecture: Nvfp4Architecture = field(default_factory=Nvfp4Architecture)
-
-    def _check(self) -> None:
-        super()._check()
-        self.of_block._check()
 
     def _refused(self) -> dict[str, bool]:
         return super()._refused() | {
@@ -305,10 +296,8 @@ class Nvfp4TileConfig(TiledConfig[Nvfp4TileEncode]):
         return Nvfp4Config(numerics=self.numerics.rows, microarchitecture=micro)
 
     @property
-    def stages(self) -> tuple[str, ...]:
-        """The stage boundaries of an encoder, all behind the stores, and ``turned`` behind the second stores."""
-        line = Nvfp4Config(numerics=self.numerics.rows, microarchitecture=self.microarchitecture.at_once)
-        return (*line.stages, *([TURNED_STAGE] if self.is_turned else []))
+    def line_stages(self) -> tuple[str, ...]:
+        return Nvfp4Config(numerics=self.numerics.rows, microarchitecture=self.microarchitecture.at_once).stages
 
     def words_of_ports(self) -> dict[str, str]:
         words = Nvfp4Config.port_words(self.of_block)

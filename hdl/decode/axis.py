@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, Module, ResetSignal, Signal, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Cat, Module, Signal, Value
 
 from ..config.axis import BYTE
 from ..emission.modules import instantiated
 from ..lanes.through import Skid, ThroughControl, skid
-from ..primitives.pipeline import Pipeline
+from ..primitives.pipeline import AxisPipeline
 from .aligner import unpack
 from .beats import AnyDecoder, numbers_of
 
@@ -29,7 +27,7 @@ class Entering:
     """Inputs from ``tuser``, by name."""
 
 
-class AxisDecoder(Pipeline[AnyDecoder]):
+class AxisDecoder(AxisPipeline[AnyDecoder]):
     """`LaneDecoder` with AXI4-Stream: ``s_axis`` with codes, ``s_axis_scale`` with scales, ``m_axis`` with numbers.
 
     The first beat of a block waits for its scale, and takes it. The end of a packet ends the block too. Beats without
@@ -43,15 +41,8 @@ class AxisDecoder(Pipeline[AnyDecoder]):
 
     SIGNALS = frozenset(("beat_numbers", "block_aligner", "clk", "rst"))
 
-    def __init__(self, config: AnyDecoder) -> None:
-        self.config = config
-        ports = {p.name: (In if p.direction == "input" else Out)(p.width) for p in config.pins}
-        wiring.Component.__init__(self, ports)
-
     def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.domains.sync = ClockDomain("sync")
-        m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(~self.aresetn)]
+        m = self.clocked()
         rules, lanes = self.config.numerics, range(self.config.lanes)
         control = ThroughControl(self.config)
         running_q = Signal()  # the reset is over

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, Module, ResetSignal, Signal, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 
 from ...spec import NumberFormat, Role
 from ..config.axis import OF_RESULTS
 from ..config.hardware import HardwareConfig
 from ..emission.modules import instantiated
-from ..primitives.pipeline import Pipeline
+from ..primitives.pipeline import AxisPipeline, Pipeline
 from .packets import Entered, entering
 
 MARKS = 2
@@ -25,7 +23,7 @@ def most_inside(core: HardwareConfig) -> int:
     return core.latency // core.beats + 2
 
 
-class AxisSurrounded(Pipeline[HardwareConfig]):
+class AxisSurrounded(AxisPipeline[HardwareConfig]):
     """Hardware with AXI4-Stream: ``s_axis`` with numbers, and a stream for each result of its core.
 
     A packet that ends inside a block is completed with zeros, and so are numbers without their bytes in the beat that
@@ -47,14 +45,11 @@ class AxisSurrounded(Pipeline[HardwareConfig]):
     )
 
     def __init__(self, config: HardwareConfig, core: Pipeline[HardwareConfig]) -> None:
-        self.config, self.core = config, core
-        ports = {pin.name: (In if pin.direction == "input" else Out)(pin.width) for pin in config.pins}
-        wiring.Component.__init__(self, ports)
+        super().__init__(config)
+        self.core = core
 
     def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.domains.sync = ClockDomain("sync")
-        m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(~self.aresetn)]
+        m = self.clocked()
         core, has_room, ready = self.core, Signal(name="has_room"), Signal(name="core_ready")
         m.submodules.core = instantiated(core, platform)
         beat = entering(m, self, self._number, self.config.beats, ready)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, Module, ResetSignal, Signal, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 
 from ...spec import ScalePlace
 from ..handshake.packets import entering
-from ..primitives.pipeline import Pipeline
+from ..primitives.pipeline import AxisPipeline
 from .datapath import Datapath
 from .elastic import ElasticControl
 from .keys import EncoderConfig
@@ -63,7 +61,7 @@ class ScaleApart(ElasticControl):
         return scale_blocks
 
 
-class AxisConverter(Pipeline[EncoderConfig]):
+class AxisConverter(AxisPipeline[EncoderConfig]):
     """`LaneConverter` with AXI4-Stream: ``s_axis`` with numbers, ``m_axis`` with codes, ``m_axis_scale`` with scales.
 
     A packet that ends inside a block is completed with zeros, and so are numbers without their bytes in the beat that
@@ -79,15 +77,8 @@ class AxisConverter(Pipeline[EncoderConfig]):
 
     SIGNALS = frozenset(("beat_keys", "block_store", "key_accumulator", "beat_codes", "block_packer", "clk", "rst"))
 
-    def __init__(self, config: EncoderConfig) -> None:
-        self.config = config
-        ports = {p.name: (In if p.direction == "input" else Out)(p.width) for p in config.pins}
-        wiring.Component.__init__(self, ports)
-
     def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.domains.sync = ClockDomain("sync")
-        m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(~self.aresetn)]
+        m = self.clocked()
         control = (
             ScaleApart(self.config, self.m_axis_scale_tready) if self.config.is_even else ElasticControl(self.config)
         )

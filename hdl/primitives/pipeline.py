@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Generic, Self, TypeVar
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import ClockDomain, ClockSignal, Module, ResetSignal, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -78,3 +78,19 @@ class Pipeline(wiring.Component, Generic[Config]):
             with m.If(self.enable):
                 m.d.sync += valid.eq(before)
         m.d.comb += [self.enable.eq(self.o_ready | ~valid), self.i_ready.eq(self.enable), self.o_valid.eq(valid)]
+
+
+class AxisPipeline(Pipeline[Config]):
+    """A `Pipeline` whose pins are AXI4-Stream, with its clock and its reset."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        ports = {pin.name: (In if pin.direction == "input" else Out)(pin.width) for pin in config.pins}
+        wiring.Component.__init__(self, ports)
+
+    def clocked(self) -> Module:
+        """A module whose domain ``sync`` has this clock and this reset."""
+        m = Module()
+        m.domains.sync = ClockDomain("sync")
+        m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(~self.aresetn)]
+        return m

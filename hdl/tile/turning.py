@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from amaranth.hdl import Cat, Module, Signal, Value
 
+from ...spec import ColumnOrder
 from ..config.tile import TURNED_STAGE, TiledConfig
 from ..emission.modules import instantiated
 from ..primitives.pipeline import Pipeline
@@ -35,7 +36,7 @@ def turned(
     m.submodules.result_store = instantiated(store, platform)
     m.submodules.exchange = instantiated(exchange, platform)
     m.submodules.code_store = instantiated(turning, platform)
-    is_first = config.is_exchanged_first
+    is_first = config.numerics.columns is ColumnOrder.TRANSPOSED
     m.d.comb += [
         store.enable.eq(control.writes),
         store.write_beat.eq(control.write_place),

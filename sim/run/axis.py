@@ -346,8 +346,7 @@ def _surrounded(config: HardwareConfig, about: Mapping[str, object]) -> str:
     results = {port.name: OF_RESULTS[port.name] for port in config.operation_ports if port.direction == "output"}
     wires, connected = [], []
     for number, (port, stream) in enumerate(results.items()):
-        own = [name for name in pins if name.removeprefix(stream) in ("tdata", "tkeep", "tlast", "tuser")]
-        own = [name for name in own if name.startswith(stream)]
+        own = [name for end in ("tdata", "tkeep", "tlast", "tuser") if (name := f"{stream}{end}") in pins]
         wires += [f"  wire [{pins[name].width}-1:0] {name};" for name in own]
         wires.append(f"  assign {port} = {stream}tdata[{_widths(config.ports)[port]}-1:0];")
         connected += [f".{name}({name})" for name in own]

@@ -20,7 +20,6 @@ class AroundCore:
     def __init__(self, design: Design, config: HardwareConfig) -> None:
         assert config.core is not None
         self.design, self.config, self.core = design, config, config.core
-        self.clock, self.reset = (AXIS_CLOCK, AXIS_RESET) if config.has_axis else (CLOCK, RESET)
 
     @cached_property
     def _netlist(self) -> dict:
@@ -49,14 +48,15 @@ class AroundCore:
         the core too.
         """
         top = {**self._netlist, "cells": {**self._netlist["cells"]}, "ports": {**self._netlist["ports"]}}
-        clock = top["ports"][self.clock]["bits"]
+        name = AXIS_CLOCK if self.config.has_axis else CLOCK
+        clock = top["ports"][name]["bits"]
         if CORE not in top["cells"]:
             raise StructureError(f"{self.design.top} has no {CORE}")
         pins = top["cells"].pop(CORE)["connections"]
         for cell in top["cells"].values():
             check_storage(cell, clock)
         if pins[CLOCK] != clock:
-            raise StructureError(f"the clock of the core is not {self.clock}")
+            raise StructureError(f"the clock of the core is not {name}")
         for pin in self.core.pins:
             if pin.role is not Role.CLOCK and pin.name in pins:
                 back = {"input": "output", "output": "input"}[pin.direction]
