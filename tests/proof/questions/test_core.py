@@ -53,12 +53,12 @@ FAULTS = {
     "marks of the last block": (
         r"assign oldest = [^;]*;",
         "assign oldest = marks_inside[1:0];",
-        "belong to another block|a result changes",
+        "belong to another block",
     ),
     "marks of each beat": (
         r"if \(block_enters\) marks_inside",
         "if (i_valid & i_ready) marks_inside",
-        "belong to another block|a result changes",
+        "belong to another block",
     ),
     "tlast with each result": (r"(assign m_axis_tlast = )o_last & ", r"\1", "tlast with another result"),
     "bytes not kept": (r"assign m_axis_tkeep = 2'h3", "assign m_axis_tkeep = 2'h1", "other bytes"),
@@ -107,6 +107,7 @@ def test_a_path_between_neighbours_is_refused(tmp_path):
 PLACE = {
     "a beat that waits is replaced": (r"if \(!beat_held\) (beat_x_held_q)", r"\1", "other values"),
     "a beat that waits is lost": (r"beat_held <= \w+", "beat_held <= 1'h0", "one is lost"),
+    "a beat is not offered": (r"(assign beat_offered = beat_held \| i_valid)", r"\1 & x[0]", "is not offered"),
     "a beat is taken twice": (r"= beat_offered & \w+", "= beat_offered", "none waits"),
     "a reset leaves a beat": (r"_02_ = rst \? 1'h0 : _01_", "_02_ = _01_", "twice"),
     "the place is never used": (r"i_ready = ~ beat_held", "i_ready = ~ beat_held & o_ready", "no beat is taken"),
@@ -127,6 +128,7 @@ WIRES = {
     "another reset": (r"(\(beat_offered\),[^;]*\.rst\()rst", r"\g<1>1'h0", "rst of the core"),
     "another clock": (r"(square_core core \(\n    \.clk\()clk", r"\1i_valid", "the clock of the core"),
     "no core": ("square_core core ", "square_core renamed ", "has no core"),
+    "another edge": (r"posedge clk\)\n(    if \(!beat_held\))", r"negedge clk)\n\1", "at the rising edge of clk"),
     "a register without a reset": (r"_02_ = rst \? 1'h0 : _01_", "_02_ = _01_", "rst does not clear beat_held"),
 }
 
@@ -140,6 +142,18 @@ def test_wrong_wires_of_a_skid_are_refused(fault, text, tmp_path):
     inner = AroundCore(design, TILE).inner
     with pytest.raises(StructureError, match=sentence):
         list(around_questions(AroundCore(inner, TILE.core)))
+
+
+def test_each_beat_of_a_cast_is_a_block(tmp_path):
+    design = Design(planted(verilog(CAST, NAME), r"assign o_first = 1'h1", "assign o_first = x[0]"), NAME, tmp_path)
+    with pytest.raises(StructureError, match="^o_first is not set, although each beat is a block$"):
+        list(around_questions(AroundCore(design, CAST)))
+
+
+def test_blocks_that_are_counted_from_an_unknown_number_are_refused(text, tmp_path):
+    design = Design(planted(text, r"= aresetn \? (\w+) : 2'h0;", r"= \1;"), NAME, tmp_path)
+    with pytest.raises(StructureError, match="^aresetn does not clear (blocks_inside|beat)$"):
+        list(around_questions(AroundCore(design, TILE)))
 
 
 def test_a_bit_of_a_core_that_is_wrong_has_a_block(tmp_path):

@@ -170,6 +170,7 @@ BACK = {
     "codes stored alike": (r"(code_store \([^;]*\.write_crossed\()\w+", r"\g<1>1'h0", "another place than its bank"),
     "rows of another place": (r"(result_store \([^;]*\.read_beat\()[^)]*", r"\g<1>4'h0", "another address"),
     "scales of rows twice": (r"column_scale <= stored\[79:72\]", "column_scale <= stored[7:0]", "not in one memory"),
+    "codes changed on their way out": (r"column_p <= by_row", "column_p <= ~ by_row", "column_p of the top module"),
     "last result marked late": (r"o_last <= \w+", "o_last <= turning_has_block", "o_last"),
 }
 

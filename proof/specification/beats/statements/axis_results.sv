@@ -5,7 +5,7 @@
 // The core can do anything that a core with valid and ready may do: it takes a beat whenever it likes, and a result
 // waits until it is taken. A block has as many results as beats, and none of them before its last beat has entered.
 // Each result leaves by all streams, which take it when they like. The marks of a block are those of its last beat. One
-// block is watched, any of them.
+// block is watched, any of them. A stream that waits does not change, since the core does not, and any block is right.
 
 module mxcast_results #(
   parameter BEATS = 4,   // beats of a block, a power of two
@@ -23,8 +23,8 @@ module mxcast_results #(
   input [STREAMS-1:0] valids, readies, lasts, users, same,  // same: a stream has the data of the core
   input [PLACE-1:0] beat, input [COUNT-1:0] blocks_inside, input [2*MOST-1:0] marks_inside, input [STREAMS-1:0] sent,
   output assumed,
-  output [7:0] wrong,
-  output [6:0] related
+  output [6:0] wrong,
+  output [5:0] related
 );
   localparam [PLACE:0] END = BEATS - 1;
   integer i;
@@ -40,14 +40,11 @@ module mxcast_results #(
   wire block_leaves = leaves & leaving == END[PLACE-1:0];
   wire [STREAMS-1:0] having = has | valids & readies;
 
-  // what waits: in the core, and in each stream
-  reg waited; reg [DATA-1:0] w_data; reg [STREAMS-1:0] stream_waited, w_lasts, w_users;
+  reg waited; reg [DATA-1:0] w_data;           // the result that waits in the core
 
   always @(posedge clk) begin
     waited <= core_o_valid & ~core_o_ready & ~rst;
     w_data <= data;
-    stream_waited <= rst ? 0 : valids & ~readies;
-    w_lasts <= lasts; w_users <= users;
     if (enters) place <= (place + 1'b1) % BEATS;
     if (leaves) leaving <= (leaving + 1'b1) % BEATS;
     inside <= inside + block_enters - block_leaves;
@@ -66,8 +63,7 @@ module mxcast_results #(
   wire [STREAMS-1:0] right_lasts = {STREAMS{its_marks[0] & core_o_last}}, right_users = {STREAMS{its_marks[1]}};
   wire [STREAMS-1:0] all_valid = {STREAMS{core_o_valid}} & ~has;
   assign wrong = {
-    core_rst != rst,                                                                          // 7
-    !rst && (stream_waited & ~(valids & ~(lasts ^ w_lasts) & ~(users ^ w_users))) != 0,       // 6
+    core_rst != rst,                                                                          // 6
     !rst && is_next && (valids & ((lasts ^ right_lasts) | USERS & (users ^ right_users))) != 0, // 5
     !rst && core_o_valid && core_o_ready != (&having),                                        // 4
     !rst && (valids & ~(same & ({STREAMS{core_o_last}} | ~lasts))) != 0,                      // 3
@@ -82,10 +78,8 @@ module mxcast_results #(
     for (i = 0; i < MOST; i = i + 1) if (inside == ahead + 1 + i) is_kept = marks_inside[2*i +: 2] == its_marks;
   end
   assign related = {
-    // 6: what a stream offers has not changed
-    (stream_waited & ~(valids & ~(lasts ^ w_lasts) & ~(users ^ w_users))) == 0,
-    // 5: a stream that waits offers the result of the core, which waits
-    (waited || has == 0) && (stream_waited == 0 || waited) && (!waited || inside != 0) && (leaving == 0 || inside != 0),
+    // 5: a stream has a result only if it waits for others, and a block with results has not left
+    (waited || has == 0) && (!waited || inside != 0) && (leaving == 0 || inside != 0),
     // 4: the watched block is inside, and its marks are where they have to be
     !watched || ahead < inside && is_kept,
     // 3: there is room for the marks of all blocks
