@@ -2,7 +2,7 @@
 
 import pytest
 
-from mxcast.hdl import cast_config, converter_config, decoder_config
+from mxcast.hdl import cast_config, converter_config, decoder_config, nvfp4_tile_config
 from mxcast.proof import mutation
 from mxcast.proof.mutation import Fate, mutate
 from mxcast.proof.specification.encode import Specification
@@ -96,6 +96,18 @@ def test_a_mistake_changes_one_function():
 )
 def test_a_memory_that_is_read_within_the_cycle_stays_enabled(kind, port, is_possible):
     """Yosys cannot write another one."""
-    line = f"mutate -mode const1 -module dut_store -cell $memrd\\bank1$dut.v:4$2 -port {port} -portbit 0 -src dut.v:4.1-4.9"
-    cells = {"$memrd\\bank1$dut.v:4$2": {"type": kind}}
+    line = f"mutate -mode const1 -module dut_store -cell $memrd\\bank1$2 -port {port} -portbit 0 -src dut.v:4.1-4.9"
+    cells = {"$memrd\\bank1$2": {"type": kind}}
     assert mutation._is_possible(line, {"dut_store": {"cells": cells}}) == bool(is_possible)
+
+
+def test_a_fault_that_yosys_cannot_write_is_left_out(tmp_path, monkeypatch):
+    """One of these 16 faults disables a memory that is read within the cycle."""
+
+    def make_again(kind, contents, make):
+        make(tmp_path)
+        return tmp_path
+
+    monkeypatch.setattr(mutation, "kept_folder", make_again)
+    folder, faults = mutation._planted(nvfp4_tile_config("nvfp4", source="bf16", columns="in_place"), 16, 0)
+    assert len(faults) == 15 and (folder / "mutants.v").exists()
