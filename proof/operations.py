@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..hdl import HardwareConfig
+from .questions.cached import ProvableCached
 from .questions.core import ProvableAround
 from .questions.elementwise import ProvableCast, ProvableDecode
 from .questions.encode import ProvableEncode
@@ -39,4 +40,6 @@ def provable(config: HardwareConfig) -> AnyProvable:
     """The proof of the operation of a configuration."""
     if config.core is not None:
         return ProvableAround(provable(config.core))
+    if config.pause:
+        return ProvableCached()
     return (IN_BEATS if config.in_beats else OPERATIONS)[config.numerics.name]

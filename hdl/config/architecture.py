@@ -104,6 +104,10 @@ class Nvfp4Form(Rule):
         "table",
         "comparisons with a row of thresholds, which the scale chooses from a table that software writes for a tensor",
     )
+    CACHE = (
+        "cache",
+        "comparisons with a row of thresholds, which is computed when its scale first comes, and kept in block RAM",
+    )
 
 
 class Interface(Rule):

@@ -325,9 +325,19 @@ class HardwareConfig(ABC, Generic[Op]):
         return self.beats > 1 or self.is_elastic
 
     @property
+    def is_plain(self) -> bool:
+        """Do blocks enter whole, and does everything move unless the last result waits?"""
+        return not self.in_beats and not self.pause
+
+    @property
     def is_even(self) -> bool:
         """Can a part of a block enter in each cycle, and does its result leave after `latency`?"""
         return True
+
+    @property
+    def pause(self) -> int:
+        """Cycles for which a block may wait inside, and others may not enter."""
+        return 0
 
     @property
     def gathered(self) -> int:

@@ -22,6 +22,7 @@ from ...spec import (
 )
 from ...spec.catalogue import constructed
 from ..nvfp4.threshold_row import row_ports
+from ..nvfp4_cache.schedule import ROW_CYCLES
 from .architecture import BeatFields, Nvfp4Architecture, Nvfp4Form
 from .beats import StoredConfig
 from .goals import Goal
@@ -38,6 +39,9 @@ NVFP4_NUMBERS = (FP32, BF16)
 
 SCALE_CAST = ("exponent", "shifted", "rounded")
 """Stage boundaries in the cast to the scale format."""
+
+DIVISOR_STAGES = ("rows", "denominator", "divisor_cut", "divisor_rounded", "divisor")
+"""Stage boundaries in the product of a scale and the constant of the tensor."""
 
 RECIPROCAL_DIGITS = FP32.man_bits + 1
 """Steps of the division that computes the factor in the orders ``te`` and ``paper``."""
@@ -71,7 +75,7 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
     def _refused(self) -> dict[str, bool]:
         rules, block, micro = self.numerics, self.numerics.block, self.microarchitecture
         form = micro.form
-        is_table = form is Nvfp4Form.TABLE
+        is_table, is_cache = form is Nvfp4Form.TABLE, form is Nvfp4Form.CACHE
         return {
             f"hardware for {block.name} takes {' and '.join(one.name for one in NVFP4_NUMBERS)} numbers, not "
             f"{rules.source.name}": rules.source not in NVFP4_NUMBERS,
@@ -83,13 +87,22 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
                 is_table and rules.four_over_six is not FourOverSix.OFF
             ),
             f"the order {rules.order} divides numbers, which the form {form} does not: leave out form": (
-                rules.order in BY_DIVISOR and form is not Nvfp4Form.THRESHOLDS
+                rules.order in BY_DIVISOR and form not in (Nvfp4Form.THRESHOLDS, Nvfp4Form.CACHE)
             ),
             "the form table has no registers: leave out registered_after": (
                 is_table and len(micro.registered_after) > 0 and not micro.in_beats
             ),
             "the form table has a handshake without registers only: leave out form, lanes and interface": (
                 is_table and micro.in_beats
+            ),
+            f"the form cache computes rows in the orders te and paper, not {rules.order}: leave out form": (
+                is_cache and rules.order not in RECIPROCAL
+            ),
+            "the form cache has one row of thresholds, and four_over_six tries two scales: leave out form": (
+                is_cache and rules.four_over_six is not FourOverSix.OFF
+            ),
+            "the form cache has whole blocks with valid and ready: leave out form, lanes and interface": (
+                is_cache and micro.in_beats
             ),
             "four_over_six compares errors of whole blocks, but lanes deliver parts of a block: leave out lanes": (
                 rules.four_over_six is not FourOverSix.OFF and micro.lanes > 0
@@ -106,7 +119,18 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
     ) -> Nvfp4Architecture:
         form = Nvfp4Form.THRESHOLDS if modes[0].rounding is Rounding.RNE else Nvfp4Form.PRODUCT
         chosen.setdefault("form", form)
+        if str(chosen["form"]) == Nvfp4Form.CACHE and "lanes" not in chosen and "interface" not in chosen:
+            chosen.setdefault("registered_after", cls.cached_stages(modes[0]))
         return constructed(Nvfp4Architecture, chosen)
+
+    @classmethod
+    def cached_stages(cls, rules: Nvfp4Encode) -> tuple[str, ...]:
+        """Stage boundaries with registers in the form `Nvfp4Form.CACHE` by default: those that shorten the longest
+        path on an ECP5. From BF16 the zeros of a fraction of seven bits are counted in time.
+        """
+        left_out = {"input", "output", *(["leading"] if rules.source == BF16 else [])}
+        stages = cls(numerics=rules, microarchitecture=Nvfp4Architecture(form=Nvfp4Form.CACHE)).stages
+        return tuple(place for place in stages if place not in left_out)
 
     @property
     def operation_ports(self) -> tuple[Port, ...]:
@@ -121,6 +145,10 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
         return (*kept[:entering], *row_ports(self.numerics.source), *kept[entering:])
 
     @property
+    def pause(self) -> int:
+        return ROW_CYCLES if self.microarchitecture.form is Nvfp4Form.CACHE else 0
+
+    @property
     def tree_stages(self) -> tuple[str, ...]:
         """Stage boundaries in the tree of whole magnitudes. The last one is its output."""
         return *(f"level{number}" for number in range((self.lanes - 1).bit_length() or 1)), "amax"
@@ -132,19 +160,23 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
             return ()
         sixth = ("sixth",) if self.numerics.order is Order.PAPER else ()
         cast = (f"scale_{name}" for name in SCALE_CAST)
-        return *sixth, "leading", "normalised", "partials", "ratio", "nearest", "packed", *cast
+        is_cached = self.microarchitecture.form is Nvfp4Form.CACHE
+        sums, field = (("sums",), ("field",)) if is_cached else ((), ())
+        return *sixth, "leading", "normalised", "partials", *sums, "ratio", "nearest", *field, "packed", *cast
 
     @property
     def reciprocal_stages(self) -> tuple[str, ...]:
         """Stage boundaries in the unit that computes the factor, and at its output if it is part of another unit."""
-        if self.numerics.order not in RECIPROCAL or self.microarchitecture.form is Nvfp4Form.TABLE:
+        if self.numerics.order not in RECIPROCAL or self.microarchitecture.form in (Nvfp4Form.TABLE, Nvfp4Form.CACHE):
             return ()
-        divisor = ("rows", "denominator", "divisor_cut", "divisor_rounded", "divisor")
-        return *divisor, *(f"digits{count}" for count in range(2, RECIPROCAL_DIGITS + 1, 2)), "compared", "reciprocal"
+        digits = (f"digits{count}" for count in range(2, RECIPROCAL_DIGITS + 1, 2))
+        return *DIVISOR_STAGES, *digits, "compared", "reciprocal"
 
     @property
     def factor_stages(self) -> tuple[str, ...]:
         """Stage boundaries in the unit that prepares the scale for the lanes."""
+        if self.microarchitecture.form is Nvfp4Form.CACHE:
+            return ("lookup",)
         if self.microarchitecture.form is not Nvfp4Form.THRESHOLDS or self.numerics.order in BY_DIVISOR:
             return self.reciprocal_stages
         return *self.reciprocal_stages, "multiples", "left", "least2", "least4", "threshold"
@@ -152,7 +184,13 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
     @property
     def lane_stages(self) -> tuple[str, ...]:
         """Stage boundaries in a lane."""
-        return ("entry",) if self.microarchitecture.form is Nvfp4Form.THRESHOLDS else ()
+        by_form = {Nvfp4Form.THRESHOLDS: ("entry",), Nvfp4Form.CACHE: ("entry", "passed")}
+        return by_form.get(self.microarchitecture.form, ())
+
+    @property
+    def always_registered(self) -> frozenset[str]:
+        is_cache = self.microarchitecture.form is Nvfp4Form.CACHE
+        return super().always_registered | ({"lookup", "factor"} if is_cache else frozenset())
 
     @property
     def candidate_stages(self) -> tuple[str, ...]:

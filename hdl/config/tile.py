@@ -270,6 +270,7 @@ class Nvfp4TileConfig(TiledConfig[Nvfp4TileEncode]):
             "the form table has a handshake without registers only: leave out form": (
                 self.microarchitecture.form is Nvfp4Form.TABLE
             ),
+            "the form cache encodes blocks, not tiles: leave out form": self.microarchitecture.form is Nvfp4Form.CACHE,
         }
 
     @classmethod

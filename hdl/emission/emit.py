@@ -13,6 +13,7 @@ from ...spec.module_names import identifier
 from ...spec.profiles.resolve import option_of
 from ..cast.axis import AxisCaster
 from ..cast.block import Caster
+from ..config.architecture import Nvfp4Form
 from ..config.cast import CastConfig
 from ..config.decode import DecoderConfig
 from ..config.encode import ConverterConfig
@@ -32,6 +33,7 @@ from ..lanes.axis import AxisConverter
 from ..lanes.encoder import LaneConverter
 from ..nvfp4.decoder import Nvfp4Decoder
 from ..nvfp4.encoder import Nvfp4Converter
+from ..nvfp4_cache.encoder import CachedEncoder
 from ..primitives.pipeline import Pipeline
 from ..primitives.random_source import RandomSource
 from ..tile.encoder import TileEncoder
@@ -80,6 +82,8 @@ def component_of(config: HardwareConfig) -> Component:
     """The class of the top component of a configuration."""
     if config.core is not None:
         return AxisSurrounded if config.has_axis else SkidBuffered
+    if isinstance(config, Nvfp4Config) and config.microarchitecture.form is Nvfp4Form.CACHE:
+        return CachedEncoder
     with_lanes = COMPONENTS | WITH_LANES if config.in_beats else COMPONENTS
     return (WITH_AXIS if config.has_axis else with_lanes)[type(config)]
 
@@ -245,10 +249,10 @@ def _timing(config: HardwareConfig) -> str:
             f"waits; a beat can enter in every cycle (initiation interval {config.beats})."
         )
     ready = "m_axis_tready" if config.has_axis else "o_ready"
-    return (
-        f"Latency: {config.latency} cycles, if nothing waits ({ready}); a block can enter in every cycle "
-        "(initiation interval 1)."
-    )
+    timing = f"Latency: {config.latency} cycles, if nothing waits ({ready}); a block can enter in every cycle"
+    if config.pause:
+        return f"{timing}, but waits {config.pause} cycles if no block before had its scale since d changed."
+    return f"{timing} (initiation interval 1)."
 
 
 # Style warnings of Verilator that are turned off under -Wall.

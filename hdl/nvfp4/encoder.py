@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import BlockFormat, FourOverSix, NumberFormat, Nvfp4Encode, Order
+from ..config.architecture import Nvfp4Form
 from ..config.nvfp4_encode import Nvfp4Config, Nvfp4HardwareFields, nvfp4_config
 from ..emission.modules import instantiated
 from ..primitives.amax import largest
@@ -55,11 +56,13 @@ class Nvfp4Maximum(wiring.Component):
         m = Module()
         source = self.rules.source
         leaves: list[Signal] = []
+        is_cached = self.config.microarchitecture.form is Nvfp4Form.CACHE  # without a reset at registers
         for lane in range(self.config.lanes):
             magnitude = self.x.word_select(lane, source.bits)[:-1]
             leaf = Signal(source.bits - 1, name=f"level0_{lane}")
-            is_left_out = magnitude > source.max_code + 1 if self.rules.order in IGNORES_NAN else 0
-            m.d.comb += leaf.eq(Mux(is_left_out, 0, magnitude))
+            is_left_out = magnitude > source.max_code + 1 if self.rules.order in IGNORES_NAN else Const(0, 1)
+            kept = magnitude & (~is_left_out).replicate(len(magnitude)) if is_cached else Mux(is_left_out, 0, magnitude)
+            m.d.comb += leaf.eq(kept)
             leaves.append(leaf)
         level = list(Stage(m, self).crossed("level0", **{leaf.name: leaf for leaf in leaves}).values.values())
         depth = 0

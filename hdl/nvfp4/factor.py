@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
@@ -23,6 +24,52 @@ ERROR = signed(SIGNIFICAND + 1)
 """Shape of the error of a product with a companion."""
 
 FACTOR = {"significand": Out(SIGNIFICAND), "exponent": Out(EXPONENT)}
+
+
+class Divided(Protocol):
+    """A part with a divisor: the scale times the constant of the tensor."""
+
+    config: Nvfp4Config
+    scale: Signal
+    d: Signal
+
+
+def operands(m: Module, part: Divided) -> tuple[Number, Number]:
+    """The scale and the constant of the tensor."""
+    s = normalised(m, "s", part.scale[:-1], E4M3)
+    return s, normalised(m, "d", part.d[:-1], FP32, places=SUBNORMAL_PLACES)
+
+
+def divisor_of(m: Module, part: wiring.Component, s: Number, d: Number, is_early: bool = False) -> tuple[Number, Stage]:
+    """fl(s * d), which is exact if its reciprocal is in the binary32 range, and the stage after it. ``is_early`` is as
+    in `rounded`.
+    """
+    exponents = {"s_exponent": s.exponent, "d_exponent": d.exponent}
+    rows = {}
+    if "rows" in part.config.microarchitecture.registered_after:
+        whole = [Mux(bit, d.significand, 0) for bit in s.significand]
+        rows = {"low": whole[0] + (whole[1] << 1), "high": whole[2] + (whole[3] << 1)}
+    now = Stage(m, part).crossed("rows", s=s.significand, d=d.significand, **exponents, **rows)
+    s, d = Number(now.s, now.s_exponent), Number(now.d, now.d_exponent)
+    exact = product(m, "v", s, d, now.low + (now.high << 2) if rows else None)
+    now = now.crossed("denominator", significand=exact.significand, exponent=exact.exponent)
+    exact = Number(now.significand, now.exponent)
+    below = Signal(range(SUBNORMAL_PLACES + 1), name="v_below")  # bits that a subnormal product lacks
+    for places in range(1, SUBNORMAL_PLACES + 1):
+        with m.If(exact.exponent == FP32.emin - places):
+            m.d.comb += below.eq(places)
+    cut = Signal(len(exact.significand) + SUBNORMAL_PLACES, name="v_cut")
+    m.d.comb += cut.eq(Cat(Const(0, SUBNORMAL_PLACES), exact.significand) >> below)
+    now = now.crossed("divisor_cut", cut=cut, exponent=exact.exponent, below=below)
+    v = rounded(m, "v", Number(now.cut, now.exponent), is_early=is_early)
+    now = now.crossed("divisor_rounded", significand=v.significand, exponent=v.exponent, below=now.below)
+    v, below = Number(now.significand, now.exponent), now.below
+    again = Signal(SIGNIFICAND, name="v_significand")
+    zeros = Signal(range(SUBNORMAL_PLACES + 1), name="v_zeros")
+    m.d.comb += [again.eq(v.significand << zeros), zeros.eq(Mux(v.significand[-1], 0, Mux(v.significand[-2], 1, 2)))]
+    exponent = Mux(below.any(), FP32.emin - zeros, v.exponent)
+    now = now.crossed("divisor", significand=again, exponent=exponent)
+    return Number(now.significand, now.exponent), now
 
 
 class ReciprocalFactor(wiring.Component):
@@ -47,8 +94,7 @@ class ReciprocalFactor(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        now = Stage(m, self, control=("scale", "d"))
-        v, now = self.divisor(m, now)
+        v, now = divisor_of(m, self, *operands(m, self))
         is_power = Signal()
         m.d.comb += is_power.eq(~v.significand[:-1].any())
         now = Stage(m, self, values={"exponent": v.exponent, "is_one": is_power})
@@ -75,40 +121,6 @@ class ReciprocalFactor(wiring.Component):
         )
         m.d.comb += [getattr(self, name).eq(value) for name, value in now.values.items()]
         return m
-
-    def divisor(self, m: Module, now: Stage) -> tuple[Number, Stage]:
-        """fl(s * d), which is exact if its reciprocal is in the binary32 range, and the stage after it."""
-        s = normalised(m, "s", self.scale[:-1], E4M3)
-        d = normalised(m, "d", self.d[:-1], FP32, places=SUBNORMAL_PLACES)
-        exponents = {"s_exponent": s.exponent, "d_exponent": d.exponent}
-        rows = {}
-        if "rows" in self.config.microarchitecture.registered_after:
-            whole = [Mux(bit, d.significand, 0) for bit in s.significand]
-            rows = {"low": whole[0] + (whole[1] << 1), "high": whole[2] + (whole[3] << 1)}
-        now = now.crossed("rows", control=(), s=s.significand, d=d.significand, **exponents, **rows)
-        s, d = Number(now.s, now.s_exponent), Number(now.d, now.d_exponent)
-        exact = product(m, "v", s, d, now.low + (now.high << 2) if rows else None)
-        now = now.crossed("denominator", control=(), significand=exact.significand, exponent=exact.exponent)
-        exact = Number(now.significand, now.exponent)
-        below = Signal(range(SUBNORMAL_PLACES + 1), name="v_below")  # bits that a subnormal product lacks
-        for places in range(1, SUBNORMAL_PLACES + 1):
-            with m.If(exact.exponent == FP32.emin - places):
-                m.d.comb += below.eq(places)
-        cut = Signal(len(exact.significand) + SUBNORMAL_PLACES, name="v_cut")
-        m.d.comb += cut.eq(Cat(Const(0, SUBNORMAL_PLACES), exact.significand) >> below)
-        now = now.crossed("divisor_cut", cut=cut, exponent=exact.exponent, below=below)
-        v = rounded(m, "v", Number(now.cut, now.exponent))
-        now = now.crossed("divisor_rounded", significand=v.significand, exponent=v.exponent, below=now.below)
-        v, below = Number(now.significand, now.exponent), now.below
-        again = Signal(SIGNIFICAND, name="v_significand")
-        zeros = Signal(range(SUBNORMAL_PLACES + 1), name="v_zeros")
-        m.d.comb += [
-            again.eq(v.significand << zeros),
-            zeros.eq(Mux(v.significand[-1], 0, Mux(v.significand[-2], 1, 2))),
-        ]
-        exponent = Mux(below.any(), FP32.emin - zeros, v.exponent)
-        now = now.crossed("divisor", significand=again, exponent=exponent)
-        return Number(now.significand, now.exponent), now
 
 
 class QuotientFactor(wiring.Component):

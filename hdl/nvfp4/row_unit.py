@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
@@ -27,13 +29,13 @@ class RowUnit(wiring.Component):
     is_zero, is_infinite, is_nan, by_zero : out, the `FLAGS` of the order
     """
 
-    def __init__(self, config: Nvfp4Config) -> None:
+    def __init__(self, config: Nvfp4Config, more: Mapping[str, Member] = {}) -> None:
         self.config = config
         self.flags = [name for name in flags_of(config) if name != "nan_sign"]
         outputs: dict[str, Member] = {name: Out(shape) for name, shape in row_shapes(config).items()}
         flags = {name: Out(1) for name in self.flags}
         enable = enable_port(config, config.factor_stages)
-        super().__init__({"scale": In(E4M3.bits), "d": In(FP32.bits), **enable, **outputs, **flags})
+        super().__init__({"scale": In(E4M3.bits), "d": In(FP32.bits), **enable, **more, **outputs, **flags})
 
     @staticmethod
     def placed(m: Module, name: str, quarters: Value) -> tuple[Value, Value]:

@@ -82,7 +82,7 @@ def combinational(design: Design, latency: int, settling: bool = False) -> tuple
         )
     for cell in module["cells"].values():
         if cell["type"] in REGISTERS:
-            _make_wire(cell)
+            make_wire(cell)
     return design.of_netlist({design.top: module}), int(max(0, min(edges, late)))
 
 
@@ -161,7 +161,7 @@ def _settled(module: dict) -> int:
         for name in now:
             cell = registers.pop(name)
             constant.add(cell["connections"]["Q"][0])
-            _make_wire(cell)
+            make_wire(cell)
     return edges
 
 
@@ -281,7 +281,7 @@ def _words(kind: str) -> str:
     return next((words for start, words in names.items() if kind.startswith(start)), "a reset that is not tied")
 
 
-def _make_wire(cell: dict) -> None:
+def make_wire(cell: dict) -> None:
     bits = cell["connections"]
     cell |= {
         "type": "$_BUF_",

@@ -37,7 +37,7 @@ class ProvableAround(InParts, Provable[Operation, object]):
         around = AroundCore(design, config)
         yield from around_questions(around)
         core, inner = around.core, around.inner
-        if not core.in_beats:
+        if core.is_plain:
             inner = with_ports(without_registers(inner, core, core.latency), core)
         yield from self.of_core.composed(core, inner, specify)
 

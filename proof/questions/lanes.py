@@ -21,6 +21,7 @@ from ...hdl.lanes.keys import EncoderConfig
 from ...sim.transactions import Transactions
 from ...spec import BlockOperation, Cast, Decode, Encode, Nvfp4Decode, Nvfp4Encode
 from ..netlist.beats.axis_cast import AxisCast, of_a_word
+from ..netlist.beats.cached import CachedParts
 from ..netlist.beats.core import AroundCore
 from ..netlist.beats.nvfp4_tile import Nvfp4Tile
 from ..netlist.beats.one_beat import one_beat
@@ -33,6 +34,7 @@ from ..specification.beats.around_core import around_core
 from ..specification.beats.axis import around as around_packets
 from ..specification.beats.axis import axis_questions
 from ..specification.beats.axis_through import around_path, through_questions
+from ..specification.beats.cached import flow, rows
 from ..specification.beats.induction import Induction
 from ..specification.beats.order import Order
 from ..specification.beats.stream_path import path_of_cast, path_of_decoder
@@ -195,6 +197,10 @@ def around_order(config: HardwareConfig, design: Design) -> tuple[Induction, ...
     if config.core is not None:
         around = AroundCore(design, config)
         return *around_core(around), *around_order(around.core, around.inner)
+    if config.pause:
+        assert isinstance(config, Nvfp4Config)
+        parts = CachedParts(design, config)
+        return flow(parts), rows(parts)
     if not config.in_beats:
         return ()
     if isinstance(config, TileConfig):

@@ -328,7 +328,7 @@ class _Asker:
         proof.objections.extend(of_readers(proof.objections, unread, elaboration))
 
     def _simulation(self, text: str, folder: Path, icarus: bool) -> Simulation:
-        icarus = icarus and not self.proof.config.in_beats  # its bench holds whole blocks
+        icarus = icarus and self.proof.config.is_plain  # its bench holds whole blocks
         return Simulation(
             config=self.proof.config, text=text, top=self.name, folder=folder, latency=self.latency, icarus=icarus
         )
@@ -343,7 +343,7 @@ class _Asker:
             )
         except StructureError as error:
             argument.remark = f"{error}: nothing is proved"
-            if config.in_beats:
+            if not config.is_plain:
                 self._look_for_a_block(written)
             return
         last = argument.steps[-1]
@@ -390,7 +390,7 @@ class _Asker:
 
     def _questions(self, argument: Argument, written: Design) -> Iterable[Question]:
         config = self.proof.config
-        if config.in_beats:
+        if not config.is_plain:
             return provable(config).of_beats(config, written)
         inner = unwrapped(written)
         design = with_ports(self._without_registers(inner), config)

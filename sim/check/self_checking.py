@@ -90,7 +90,8 @@ def bench(config: HardwareConfig, name: str, seed: int = 0) -> str:
         more = 0 if config.is_even else len(rows)  # for words that complete no beat
         return bench_of(name, config.ports, rows, [f"{top} dut ({connected});"], config.latency + more) + around
     pins = ", ".join(f".{pin.name}({pin.name})" for pin in config.pins)
-    return bench_of(name, config.pins, _rows(config, seed), [f"{name} dut ({pins});"], config.latency)
+    rows = _rows(config, seed)
+    return bench_of(name, config.pins, rows, [f"{name} dut ({pins});"], config.latency + config.pause * len(rows))
 
 
 def bench_of(name: str, ports: Sequence[Port], rows: Sequence[Row], instances: Sequence[str], latency: int) -> str:

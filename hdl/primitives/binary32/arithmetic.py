@@ -5,7 +5,7 @@ The exponent range has no limits here. Results equal binary32 if they are normal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
@@ -80,8 +80,10 @@ def with_field(
     return significand, found
 
 
-def rounded(m: Module, name: str, number: Number, sticky: Value | int = 0) -> Number:
-    """A number rounded to nearest even, to a binary32 significand. ``sticky``: is any bit below its last bit set?"""
+def rounded(m: Module, name: str, number: Number, sticky: Value | int = 0, is_early: bool = False) -> Number:
+    """A number rounded to nearest even, to a binary32 significand. ``sticky``: is any bit below its last bit set? With
+    ``is_early`` the exponent does not wait for the carry of the significand.
+    """
     rest = len(number.significand) - SIGNIFICAND
     if rest < 0:
         return Number(Cat(Const(0, -rest), number.significand), number.exponent)
@@ -89,7 +91,8 @@ def rounded(m: Module, name: str, number: Number, sticky: Value | int = 0) -> Nu
     up = below[-1] & (kept[0] | below[:-1].any() | sticky) if rest else Const(0, 1)
     total = Signal(SIGNIFICAND + 1, name=f"{name}_total")
     exponent = Signal(signed(len(number.exponent) + 1), name=f"{name}_rounded_exponent")
-    m.d.comb += [total.eq(kept + up), exponent.eq(number.exponent + total[-1])]
+    carry = kept[:SIGNIFICAND].all() & up if is_early else total[-1]
+    m.d.comb += [total.eq(kept + up), exponent.eq(number.exponent + carry)]
     return Number(Cat(total[: SIGNIFICAND - 1], total[SIGNIFICAND - 1] | total[SIGNIFICAND]), exponent)
 
 
@@ -104,6 +107,18 @@ def joined_products(parts: Mapping[str, Value]) -> Value:
     """The product of two significands from their `partial_products`."""
     size = len(parts["part00"]) // 2
     return Cat(parts["part00"], parts["part11"]) + ((parts["part01"] + parts["part10"]) << size)
+
+
+def row_sums(a: Value, b: Value) -> list[Value]:
+    """The products of b and two bits of a each, the lowest first."""
+    rows = [Mux(bit, b, 0) for bit in a]
+    return [low + (high << 1) for low, high in zip(rows[::2], rows[1::2])]
+
+
+def joined_rows(sums: Sequence[Value], bits: int) -> list[Value]:
+    """Half as many sums, from sums that have ``bits`` bits of a product each."""
+    pairs = [low + (high << bits) for low, high in zip(sums[::2], sums[1::2])]
+    return [*pairs, *sums[2 * len(pairs) :]]
 
 
 def product(m: Module, name: str, a: Number, b: Number, significands: Value | None = None) -> Number:
@@ -145,7 +160,11 @@ def packed(number: Number) -> Value:
     """The pattern of a magnitude, for rounding to a shorter format: 0 below the normal numbers of binary32, and a
     pattern with the largest exponent above it.
     """
-    field = number.exponent + FP32.bias
+    return packed_with(number, number.exponent + FP32.bias)
+
+
+def packed_with(number: Number, field: Value) -> Value:
+    """`packed` for the field of the exponent, which may be beyond its limits."""
     is_small, is_large = number.is_zero | (field < 1), field > FP32.max_code >> FP32.man_bits
     return Mux(
         is_small, 0, Cat(number.significand[:-1], Mux(is_large, FP32.max_code >> FP32.man_bits, field)[: FP32.exp_bits])

@@ -7,7 +7,7 @@ memory whose bits have one enable and one address. This is checked here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -45,6 +45,50 @@ class Store:
     written: list
     read_address: list
     read: list
+
+
+def stores_in(module: dict, sizes: Collection[int]) -> list[Store]:
+    """The memories of a module of gates. Raises `StructureError` for others than `MEMORY` with so many words."""
+    found, drivers = [], drivers_of(module)
+    for name, cell in module["cells"].items():
+        if not cell["type"].startswith("$mem"):
+            continue
+        pins, numbers = cell["connections"], cell["parameters"]
+        wanted = MEMORY | {"WIDTH": len(pins["RD_DATA"])}
+        if any(int(numbers[key], 2) != value for key, value in wanted.items()) or int(numbers["SIZE"], 2) not in sizes:
+            words = " or ".join(map(str, sizes))
+            raise StructureError(f"{name} is another memory than a store of {words} words")
+        if pins["WR_CLK"] != module["ports"]["clk"]["bits"] or pins["RD_EN"] != ["1"]:
+            raise StructureError(f"{name} is not written at clk, or not always read")
+        enables = set(pins["WR_EN"])
+        if len(enables) != 1:
+            raise StructureError(f"{name} does not write whole words")
+        (enable,) = enables
+        written, address = (
+            [_taken(module, drivers, bit, enable) for bit in pins[pin]] for pin in ("WR_DATA", "WR_ADDR")
+        )
+        found.append(
+            Store(
+                name=name,
+                enable=enable,
+                write_address=address,
+                written=written,
+                read_address=pins["RD_ADDR"],
+                read=pins["RD_DATA"],
+            )
+        )
+    return found
+
+
+def _taken(module: dict, drivers: Mapping[object, str], bit: object, enable: object) -> object:
+    """The value of a bit when it is written: readers leave it undefined at other times."""
+    cells = module["cells"]
+    while (name := drivers.get(bit)) and cells[name]["type"] == "$_MUX_":
+        pins = cells[name]["connections"]
+        if pins["S"] != [enable]:
+            break
+        bit = pins["B"][0]
+    return bit
 
 
 def count_of_stores(config: TiledConfig) -> int:
@@ -150,42 +194,7 @@ class Square(ABC, Generic[Config]):
     @cached_property
     def stores(self) -> list[Store]:
         """The memories. Raises `StructureError` for others than `MEMORY` with a word for each row."""
-        found = []
-        for name, cell in self.gates[self.design.top]["cells"].items():
-            if not cell["type"].startswith("$mem"):
-                continue
-            pins, numbers = cell["connections"], cell["parameters"]
-            wanted = MEMORY | {"SIZE": self.side, "WIDTH": len(pins["RD_DATA"])}
-            if any(int(numbers[key], 2) != value for key, value in wanted.items()):
-                raise StructureError(f"{name} is another memory than a store of {self.side} words")
-            if pins["WR_CLK"] != self.wires.ports["clk"] or pins["RD_EN"] != ["1"]:
-                raise StructureError(f"{name} is not written at clk, or not always read")
-            enables = set(pins["WR_EN"])
-            if len(enables) != 1:
-                raise StructureError(f"{name} does not write whole words")
-            (enable,) = enables
-            written, address = ([self._taken(bit, enable) for bit in pins[pin]] for pin in ("WR_DATA", "WR_ADDR"))
-            found.append(
-                Store(
-                    name=name,
-                    enable=enable,
-                    write_address=address,
-                    written=written,
-                    read_address=pins["RD_ADDR"],
-                    read=pins["RD_DATA"],
-                )
-            )
-        return found
-
-    def _taken(self, bit: object, enable: object) -> object:
-        """The value of a bit when it is written: readers leave it undefined at other times."""
-        cells = self.gates[self.design.top]["cells"]
-        while (name := self.drivers.get(bit)) and cells[name]["type"] == "$_MUX_":
-            pins = cells[name]["connections"]
-            if pins["S"] != [enable]:
-                break
-            bit = pins["B"][0]
-        return bit
+        return stores_in(self.gates[self.design.top], [self.side])
 
     def store_of(self, read: list, written: list, what: str) -> Store:
         """The memory between two nets."""

@@ -12,7 +12,7 @@ from ...specification.nvfp4 import BOUNDARIES, EXPONENT, MARKS, SIGNIFICAND, Nvf
 from ...specification.nvfp4_row import is_row
 from ..question import Question, can_happen, constant, declared, lemma, vector
 from .arithmetic import product_range
-from .lemma import HALF, PartWith, is_normalised, multiplied, multiplying
+from .lemma import HALF, DividerWith, PartWith, is_normalised, multiplied, multiplying
 from .threshold import WHOLE, WIDTH, is_companion, is_correction
 
 ROW = ("start", "cells", "thresholds")
@@ -75,6 +75,18 @@ def of_table(unit: Part, lanes: Sequence[Part], s: Nvfp4Specification) -> Iterat
     values = [
         declared(free | dict.fromkeys(s.factor_flags, 0)),
         f"(assert {s.is_row(of_factor, row, unit.wire('scale', 's'))})\n",
+    ]
+    yield from _counted(unit, lanes, s, values)
+
+
+def of_rows(unit_with: DividerWith, lanes: Sequence[Part], s: Nvfp4Specification) -> Iterator[Question]:
+    """Lemmas about lanes that compare with a row, which a unit computes from the thresholds of a factor."""
+    wires = {f"X{mark}": f"whole{number}" for number, mark in enumerate(MARKS)}
+    unit = unit_with("exponent", freed=(*wires.values(), "exponent"))
+    values = [
+        declared({"W": WHOLE}),
+        constant("n", EXPONENT, unit.wire("exponent", "s")),
+        *(constant(name, WHOLE, unit.wire(wire, "s")) for name, wire in wires.items()),
     ]
     yield from _counted(unit, lanes, s, values)
 

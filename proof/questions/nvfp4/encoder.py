@@ -153,22 +153,27 @@ class _Questions(ABC, Generic[Stated]):
         return list(dict.fromkeys(part.named("lane") for part in self.design.parts(*map(Cut, wires.lanes))))
 
     def maximum(self) -> Question:
-        part, width, texts = self.part(self.wires.maximum), self.rules.source.bits, []
-        lanes = [f"x{lane}" for lane in range(self.rules.block_size)]
-        for lane, name in enumerate(lanes):
-            magnitude = f"((_ extract {width * lane + width - 2} {width * lane}) {part.wire('x', 's')})"
-            texts.append(constant(name, width - 1, magnitude))
-        texts.append(constant("b", width - 1, part.wire("amax", "s")))
-        return lemma(
-            "maximum",
-            f"every block of {len(lanes)} numbers has its largest magnitude",
-            (*lanes, "b"),
-            part.text,
-            part.state("s"),
-            *texts,
-            holds=self.s.is_largest(lanes, "b"),
-            has_block=True,
-        )
+        return largest(self.part(self.wires.maximum), self.rules, self.s)
+
+
+def largest(part: Part, rules: Nvfp4Encode, s: Nvfp4Specification) -> Question:
+    """The lemma about the largest magnitude of a block."""
+    width, texts = rules.source.bits, []
+    lanes = [f"x{lane}" for lane in range(rules.block_size)]
+    for lane, name in enumerate(lanes):
+        magnitude = f"((_ extract {width * lane + width - 2} {width * lane}) {part.wire('x', 's')})"
+        texts.append(constant(name, width - 1, magnitude))
+    texts.append(constant("b", width - 1, part.wire("amax", "s")))
+    return lemma(
+        "maximum",
+        f"every block of {len(lanes)} numbers has its largest magnitude",
+        (*lanes, "b"),
+        part.text,
+        part.state("s"),
+        *texts,
+        holds=s.is_largest(lanes, "b"),
+        has_block=True,
+    )
 
 
 class _Products(_Questions[Nvfp4Specification]):

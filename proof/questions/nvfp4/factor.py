@@ -67,11 +67,11 @@ def reciprocal(part_with: PartWith, s: Nvfp4Specification) -> Iterator[Question]
         f"(assert {s.is_in_limits('v64')})\n(assert (=> {is_divided} (and {known})))\n",
     ]
     quotient = (
-        f"(and (= v_divided V) (= W (concat #b0 V)) (= n {_exponent(s, 1)}) "
+        f"(and (= v_divided V) (= W (concat #b0 V)) (= n {exponent_of(s, 1)}) "
         f"{nearest('R', SIGNIFICAND, digits(part, name), v)} {s.is_factor('n', 'W')})"
     )
     power = (
-        f"(and (= R {bits(HALF, SIGNIFICAND)}) (= n {_exponent(s, 0)}) (= W {bits(2 * HALF, WHOLE)}) "
+        f"(and (= R {bits(HALF, SIGNIFICAND)}) (= n {exponent_of(s, 0)}) (= W {bits(2 * HALF, WHOLE)}) "
         f"(= e {bits(0, ERROR)}) {s.is_factor('n', 'W')})"
     )
     yield multiplying(
@@ -92,7 +92,7 @@ def _largest() -> str:
     )
 
 
-def _exponent(s: Nvfp4Specification, less: int) -> str:
+def exponent_of(s: Nvfp4Specification, less: int) -> str:
     """The exponent of the reciprocal of the divisor."""
     return f"((_ extract {EXPONENT - 1} 0) (bvsub {bits(1023 - less, 11)} {s.field('v64')}))"
 

@@ -21,6 +21,13 @@ class PartWith(Protocol):
         """The module with these inner wires visible, ``without`` some cells, and with other wires ``freed``."""
 
 
+class DividerWith(Protocol):
+    """The division of a row, cut open for a lemma."""
+
+    def __call__(self, *wires: str, freed: tuple[str, ...] = ()) -> Part:
+        """The division with these inner wires visible, and with other wires ``freed``."""
+
+
 def steps(name: str, description: str, part: Part, symbol: str, wire: str, claims: Sequence[str]) -> Question:
     """The lemma that steps of a division are right, for every significand on a wire; the claims call it ``symbol``."""
     return lemma(

@@ -25,15 +25,54 @@ BINADES = 300
 """Bound on the exponent of a quotient of two numbers of binary32."""
 
 
-def product_scale(part_with: PartWith, s: Nvfp4Specification) -> Iterator[Question]:
-    """The scale is a product; its multiplication of significands is `times`, in the design and in the specification."""
+def row_sums(part_with: PartWith, s: Nvfp4Specification) -> Iterator[Question]:
+    """Lemmas about a product that is a sum of products with two bits each."""
+    size = s.scaled_size
+    width = size + SIGNIFICAND
+    rows = [f"t_rows{number}" for number in range(size // 2)]
+    part = part_with("b_significand", "k_significand", *rows)
+    k, claims, total = extended(part.wire("k_significand", "s"), SIGNIFICAND, SIGNIFICAND + 3), [], []
+    for number, row in enumerate(rows):
+        two = f"((_ extract {2 * number + 1} {2 * number}) {part.wire('b_significand', 's')})"
+        found = extended(part.wire(row, "s"), SIGNIFICAND + 2, SIGNIFICAND + 3)
+        claims.append(f"(= {found} (bvmul {k} {extended(two, 2, SIGNIFICAND + 3)}))")
+    says = "each part of a product is the product of the constant and two bits of the largest magnitude"
+    values = [
+        constant("B", size, part.wire("b_significand", "s")),
+        constant("K", SIGNIFICAND, part.wire("k_significand", "s")),
+    ]
+    about = part.text, part.state("s"), *values
+    yield lemma("scale-rows", says, ("B", "K"), *about, holds=f"(and {' '.join(claims)})", is_inner=True)
+    part = part_with("t_exact", *rows, freed=tuple(rows))
+    for number, row in enumerate(rows):
+        found = extended(part.wire(row, "s"), SIGNIFICAND + 2, width)
+        total.append(f"(bvshl {found} {bits(2 * number, width)})")
+    holds = f"(= {part.wire('t_exact', 's')} {f'(bvadd {chr(32).join(total)})'})"
+    says = "the product is the sum of these parts"
+    about = part.text, part.state("s"), constant("product", width, part.wire("t_exact", "s"))
+    yield lemma("scale-sum", says, ("product",), *about, holds=holds, is_inner=True)
+
+
+def product_scale(part_with: PartWith, s: Nvfp4Specification, is_summed: bool = False) -> Iterator[Question]:
+    """The scale is a product; its multiplication of significands is `times`, in the design and in the specification. In
+    the design it may be the sum of `row_sums`.
+    """
     part, names, size = part_with(), ("b", "k", "scale"), s.scaled_size
+    summed = ""
+    if is_summed:
+        part, width = part_with("b_significand", "k_significand", freed=("t_exact",)), size + SIGNIFICAND
+        b, k = (
+            extended(part.wire(f"{name}_significand", "s"), bits_of, width)
+            for name, bits_of in (("b", size), ("k", SIGNIFICAND))
+        )
+        summed = f"(assert (= {part.wire('t_exact', 's')} (times {b} {k})))\n"
     yield product_range(size)
     definitions, is_scale = s.scale(*names)
     about = [
         cast_to(E4M3),
         multiplied(part, size).text,
         part.state("s"),
+        summed,
         constant("b", s.magnitude_bits, part.wire("amax", "s")),
         constant("k", FP32.bits, part.wire("k", "s")),
         constant("scale", E4M3.bits, part.wire("scale", "s")),

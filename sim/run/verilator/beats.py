@@ -34,7 +34,7 @@ class BeatDriver(StalledDriver):
     """
 
     def __init__(self, library: Path, config: HardwareConfig, seed: int = 0, is_ours: bool = True) -> None:
-        super().__init__(library, config.ports, config.latency, seed)
+        super().__init__(library, config, seed)
         self.config, self.beats, self.is_even = config, config.beats, config.is_even and is_ours
 
     def __call__(self, entering: Transactions) -> Transactions:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from ....spec import Port
+from ....hdl import HardwareConfig
 from .driver import Driver
 
 FAULTS = (
@@ -27,7 +27,7 @@ class HandshakeError(RuntimeError):
 
 
 class StalledDriver(Driver):
-    """A design with a ``latency`` in cycles. Blocks enter with gaps, and results are taken with gaps, which depend on
+    """A design with registers. Blocks enter with gaps, and results are taken with gaps, which depend on
     ``seed``. In a gap the inputs are another block in another mode. Every call starts with a reset, which must
     drop blocks.
 
@@ -36,9 +36,9 @@ class StalledDriver(Driver):
 
     has_clock = True
 
-    def __init__(self, library: Path, ports: Sequence[Port], latency: int, seed: int = 0) -> None:
-        super().__init__(library, ports)
-        self.latency, self.seed = latency, seed
+    def __init__(self, library: Path, config: HardwareConfig, seed: int = 0) -> None:
+        super().__init__(library, config.ports)
+        self.latency, self.pause, self.seed = config.latency, config.pause, seed
 
     def seeded(self, seed: int) -> StalledDriver:
         """The design with other gaps."""
@@ -47,6 +47,7 @@ class StalledDriver(Driver):
         return other
 
     def fill(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
-        fault, results = self._call("mxcast_handshake", inputs, outputs, self.latency, self.seed & 0xFFFFFFFF, found=2)
+        given = self.latency, self.seed & 0xFFFFFFFF, self.pause
+        fault, results = self._call("mxcast_handshake", inputs, outputs, *given, found=2)
         if fault:
             raise HandshakeError(f"{FAULTS[fault]}: after {results} results, with the gaps of seed {self.seed}")

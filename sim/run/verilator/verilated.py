@@ -284,7 +284,7 @@ def driver_of(text: str, top: str, config: HardwareConfig | Operation, lint: boo
     if isinstance(config, HardwareConfig) and config.in_beats:
         return BeatDriver(library, config)
     if isinstance(config, HardwareConfig) and config.latency:
-        return StalledDriver(library, config.ports, config.latency)
+        return StalledDriver(library, config)
     if isinstance(config, Nvfp4Config) and config.microarchitecture.form is Nvfp4Form.TABLE:
         return TableDriver(library, config.ports, config.numerics)
     return Driver(library, config.ports, partial(build, text, top, config.ports, lint=lint, many=True))

@@ -40,6 +40,7 @@ def made(order: str, **fields):
     [
         ("te", "fp32", "thresholds"),
         ("te", "bf16", "table"),
+        ("te", "bf16", "cache"),
         ("paper", "fp32", "thresholds"),
         ("ao", "fp32", "thresholds"),
         pytest.param("ao", "bf16", "table", marks=pytest.mark.slow),
@@ -53,6 +54,8 @@ def made(order: str, **fields):
                 ("te", "bf16", "product"),
                 ("te", "fp32", "product"),
                 ("te", "fp32", "table"),
+                ("te", "fp32", "cache"),
+                ("paper", "fp32", "cache"),
                 ("paper", "bf16", "product"),
                 ("ao_single", "fp32", "product"),
                 ("modelopt", "fp32", "thresholds"),

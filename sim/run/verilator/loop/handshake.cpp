@@ -12,7 +12,7 @@ enum Fault { NONE, READY, CHANGED, EXTRA, LOST, LATE };
 // the reset must drop.
 MXCAST_ENTRY(mxcast_handshake) {
     return reason([&] {
-        const uint64_t latency = given[0];
+        const uint64_t latency = given[0], pause = given[2];  // in which a block may wait inside, and others outside
         uint64_t done = 0;
         Fault fault = NONE;
         if (count) {
@@ -27,8 +27,8 @@ MXCAST_ENTRY(mxcast_handshake) {
             uint64_t entered = 0, moves = 0;
             uint64_t entry[256];  // by transaction: how often everything has moved before it entered
             bool offered = false, waits = false;
-            const uint64_t most = 64 * count + 64 * latency + 1024;
-            for (uint64_t cycle = 0, rest = latency + 2; fault == NONE && rest; ++cycle) {
+            const uint64_t most = (64 + pause) * count + 64 * latency + 1024;
+            for (uint64_t cycle = 0, rest = latency + pause + 2; fault == NONE && rest; ++cycle) {
                 const bool gap = input.now(cycle);
                 offered = entered < count && (offered || !gap);  // what is offered stays until it is taken
                 drive(dut, in, offered ? entered : entered % count, !offered);
@@ -36,12 +36,12 @@ MXCAST_ENTRY(mxcast_handshake) {
                 dut.o_ready = !output.now(cycle);
                 dut.eval();
                 now.take(dut);
-                if (dut.i_ready != (dut.o_ready || !dut.o_valid)) fault = READY;
+                if (!pause && dut.i_ready != (dut.o_ready || !dut.o_valid)) fault = READY;
                 if (waits && !(dut.o_valid && now == before)) fault = CHANGED;
                 if (dut.o_valid) {
                     if (done == entered) {
                         fault = EXTRA;
-                    } else if (moves - entry[done % 256] != latency) {
+                    } else if (!pause && moves - entry[done % 256] != latency) {
                         fault = LATE;
                     } else if (dut.o_ready) {
                         collect(dut, out, done++);

@@ -1,0 +1,1 @@
+"""NVFP4 encoders with a cache of the rows of thresholds."""
