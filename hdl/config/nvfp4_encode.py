@@ -104,6 +104,9 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
             "the form cache has whole blocks with valid and ready: leave out form, lanes and interface": (
                 is_cache and micro.in_beats
             ),
+            "the form cache has scale and codes at ports of their own: leave out form or layout": (
+                is_cache and bool(micro.layout)
+            ),
             "four_over_six compares errors of whole blocks, but lanes deliver parts of a block: leave out lanes": (
                 rules.four_over_six is not FourOverSix.OFF and micro.lanes > 0
             ),

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from ...hdl import HardwareConfig, Nvfp4Config
 from ...spec import Nvfp4Encode
-from ..netlist.beats.cached import FRONT, CachedParts
+from ..netlist.beats.cached import FRONT, CachedParts, delays
 from ..netlist.design import Cut, Design, Part
 from ..specification.beats.cached import flow, rows
 from ..specification.nvfp4 import Nvfp4Specification
@@ -64,4 +64,5 @@ class ProvableCached(ProvableNvfp4):
         yield from laws()
 
     def knows_addresses(self, config: HardwareConfig[Nvfp4Encode], written: list[str]) -> bool:
-        return True
+        assert isinstance(config, Nvfp4Config)
+        return len(written) == len(delays(config)) + 2  # and the two memories of the cache

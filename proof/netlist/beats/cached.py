@@ -67,6 +67,15 @@ def _delay(module: dict, port: str, edges: int) -> None:
         ports[port]["bits"][place] = bit
 
 
+def delays(config: Nvfp4Config) -> dict[str, int]:
+    """The memories in front of the cache, each with the edges by which it delays an input."""
+    places = config.microarchitecture.registered_after
+    waiting = [place for place in places[: places.index("lookup")] if place != "input"]
+    tree = [place for place in waiting if place in config.tree_stages]
+    edges = {"block": len(waiting), "d": max(0, len(waiting) - 1), "k": len(tree)}
+    return {name: count for name, count in edges.items() if count}
+
+
 class CachedParts:
     """The parts of a design with the ports of an NVFP4 encoder with a cache."""
 
@@ -108,11 +117,7 @@ class CachedParts:
 
     @property
     def delayed(self) -> dict[str, int]:
-        """The memories, each with the edges by which it delays an input."""
-        waiting = [place for place in self.before if place != "input"]
-        tree = [place for place in waiting if place in self.config.tree_stages]
-        edges = {"block": len(waiting), "d": max(0, len(waiting) - 1), "k": len(tree)}
-        return {name: count for name, count in edges.items() if count}
+        return delays(self.config)
 
     @cached_property
     def memories(self) -> dict[str, Store]:
