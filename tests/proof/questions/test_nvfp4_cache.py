@@ -76,6 +76,11 @@ FLOW = {
         "behind the cache",
     ),
     "numbers of another block": (r"assign _11_ = _10_ - 1'h1", "assign _11_ = _10_", "another place"),
+    "the cache moves alone": (
+        r"(cache cache \([^;]*\.moves\()i_ready",
+        r"\1i_ready & i_valid",
+        "a register in front of the cache",
+    ),
     "a block in front of the cache is lost": (
         r"else if \(i_ready\) valid_ratio_q <= valid_amax_q",
         "else if (i_ready) valid_ratio_q <= valid_amax_q & ~done",
