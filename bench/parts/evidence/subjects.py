@@ -126,7 +126,6 @@ EVIDENCE = (
     Group(operation="decode", formats=("nvfp4",), profiles=("nvfp4_te", "nvfp4_ao_single"), checks=("proved",)),
     Group(operation="hadamard", formats=("hadamard16",), profiles=("te",), checks=("proved", "mutants")),
     Group(operation="tile", formats=BLOCKS, profiles=("ocp",), checks=("proved",)),
-    Group(operation="tile", formats=("mxfp4_e2m1",), profiles=("ocp",), checks=("mutants",)),
     Group(operation="tile", formats=("nvfp4",), profiles=NVFP4, checks=("proved",)),
     Group(operation="cast", formats=OCP, profiles=("ocp",), checks=ALL),
     Group(operation="cast", formats=OCP, profiles=("ocp",), destination="fp32", checks=ALL),
