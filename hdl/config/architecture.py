@@ -106,7 +106,7 @@ class Nvfp4Form(Rule):
     )
     CACHE = (
         "cache",
-        "comparisons with a row of thresholds, which is computed when its scale first comes, and kept in block RAM",
+        "comparisons with a row of thresholds, which is computed when its scale first comes, and kept in a memory",
     )
 
 
