@@ -87,7 +87,7 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
                 is_table and rules.four_over_six is not FourOverSix.OFF
             ),
             f"the order {rules.order} divides numbers, which the form {form} does not: leave out form": (
-                rules.order in BY_DIVISOR and form not in (Nvfp4Form.THRESHOLDS, Nvfp4Form.CACHE)
+                rules.order in BY_DIVISOR and form is not Nvfp4Form.THRESHOLDS
             ),
             "the form table has no registers: leave out registered_after": (
                 is_table and len(micro.registered_after) > 0 and not micro.in_beats
@@ -122,7 +122,7 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
     ) -> Nvfp4Architecture:
         form = Nvfp4Form.THRESHOLDS if modes[0].rounding is Rounding.RNE else Nvfp4Form.PRODUCT
         chosen.setdefault("form", form)
-        if str(chosen["form"]) == Nvfp4Form.CACHE and "lanes" not in chosen and "interface" not in chosen:
+        if str(chosen["form"]) == Nvfp4Form.CACHE:
             chosen.setdefault("registered_after", cls.cached_stages(modes[0]))
         return constructed(Nvfp4Architecture, chosen)
 
@@ -163,8 +163,10 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
             return ()
         sixth = ("sixth",) if self.numerics.order is Order.PAPER else ()
         cast = (f"scale_{name}" for name in SCALE_CAST)
-        is_cached = self.microarchitecture.form is Nvfp4Form.CACHE
-        sums, field = (("sums",), ("field",)) if is_cached else ((), ())
+        sums, field = tuple[str, ...](), tuple[str, ...]()
+        if self.microarchitecture.form is Nvfp4Form.CACHE:
+            has_many = sixth or self.numerics.source is FP32  # 12 sums of two rows each, in place of four
+            sums, field = ("sums", "joined") if has_many else ("sums",), ("field",)
         return *sixth, "leading", "normalised", "partials", *sums, "ratio", "nearest", *field, "packed", *cast
 
     @property
@@ -215,6 +217,10 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
         With thresholds of products, before ``factor``: ``multiples``, ``left``, ``least2`` and ``least4`` (digits of
         their corrections), and ``threshold``. After ``factor``: ``entry`` (the cell of a lane). If both 4 and 6 are
         tried, before ``output``: ``codes``, ``errors``, and ``sum1`` to ``sum15``.
+
+        In the form `Nvfp4Form.CACHE`, after ``partials``: ``sums`` and, with significands of 24 bits, ``joined`` (sums
+        of the products). After ``nearest``: ``field``. Before ``factor``: ``lookup`` (the scale of the row that is
+        read). After ``entry``: ``passed`` (the marks below a number).
         """
         lanes = (*self.factor_stages, "factor", *self.lane_stages)
         if self.numerics.four_over_six is not FourOverSix.OFF:

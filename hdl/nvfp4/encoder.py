@@ -131,13 +131,13 @@ def encoded_block(m: Module, platform: object, block: Component) -> tuple[Value,
     constants = [port.name for port in config.operation_ports if port.direction == "input" and port.name != "x"]
     now = Stage(m, block, control=("x", *constants)).crossed("input")
     m.d.comb += maximum.x.eq(now.x)
-    _enable(m, block, maximum)
+    connect_enable(m, block, maximum)
     for boundary in config.tree_stages[:-1]:  # the maximum has its own registers
         now = now.crossed(boundary)
     now = now.crossed("amax", amax=maximum.amax)
     m.d.comb += unit.amax.eq(now.amax)
     connect_constants(m, unit, now)
-    _enable(m, block, unit)
+    connect_enable(m, block, unit)
     kept = [name for name in now.control if name != "k"]
     for boundary in config.scale_stages:
         now = now.crossed(boundary, control=kept)
@@ -151,7 +151,7 @@ def encoded_block(m: Module, platform: object, block: Component) -> tuple[Value,
     return now.scale, [now.values[name] for name in codes]
 
 
-def _enable(m: Module, block: Component, part: wiring.Component) -> None:
+def connect_enable(m: Module, block: Component, part: wiring.Component) -> None:
     """Connect the enable of a part with registers."""
     if "enable" in part.signature.members:
         m.d.comb += part.enable.eq(block.enable)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
@@ -26,18 +25,10 @@ ERROR = signed(SIGNIFICAND + 1)
 FACTOR = {"significand": Out(SIGNIFICAND), "exponent": Out(EXPONENT)}
 
 
-class Divided(Protocol):
-    """A part with a divisor: the scale times the constant of the tensor."""
-
-    config: Nvfp4Config
-    scale: Signal
-    d: Signal
-
-
-def operands(m: Module, part: Divided) -> tuple[Number, Number]:
-    """The scale and the constant of the tensor."""
-    s = normalised(m, "s", part.scale[:-1], E4M3)
-    return s, normalised(m, "d", part.d[:-1], FP32, places=SUBNORMAL_PLACES)
+def operands(m: Module, scale: Value, d: Value) -> tuple[Number, Number]:
+    """The numbers of a divisor: the scale and the constant of the tensor."""
+    s = normalised(m, "s", scale[:-1], E4M3)
+    return s, normalised(m, "d", d[:-1], FP32, places=SUBNORMAL_PLACES)
 
 
 def divisor_of(m: Module, part: wiring.Component, s: Number, d: Number, is_early: bool = False) -> tuple[Number, Stage]:
@@ -94,7 +85,7 @@ class ReciprocalFactor(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        v, now = divisor_of(m, self, *operands(m, self))
+        v, now = divisor_of(m, self, *operands(m, self.scale, self.d))
         is_power = Signal()
         m.d.comb += is_power.eq(~v.significand[:-1].any())
         now = Stage(m, self, values={"exponent": v.exponent, "is_one": is_power})

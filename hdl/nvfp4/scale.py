@@ -139,7 +139,7 @@ class Nvfp4Scale(wiring.Component):
         for number, sum_of_two in enumerate(row_sums(now.b, now.k)):
             sums.append(Signal(len(sum_of_two), name=f"t_rows{number}"))
             m.d.comb += sums[-1].eq(sum_of_two)
-        for boundary in ("partials", "sums"):
+        for boundary in ("partials", "sums", "joined"):
             now = now.crossed(boundary, **kept, **{f"sum{number}": one for number, one in enumerate(sums)})
             kept = {name: now.values[name] for name in kept}
             sums = joined_rows([now.values[f"sum{number}"] for number in range(len(sums))], bits)

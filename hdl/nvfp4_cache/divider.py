@@ -21,6 +21,7 @@ from ..nvfp4.factor import EXPONENT, divisor_of, operands
 from ..nvfp4.row_unit import RowUnit
 from ..nvfp4.threshold_row import CELL_BITS, CELLS, MARKS, START_BITS
 from ..primitives.binary32.arithmetic import SIGNIFICAND, Number
+from ..primitives.register import held
 from .schedule import DIGITS, ROW_CYCLES, TURN
 
 HALF_PLACE = SIGNIFICAND - 1
@@ -56,7 +57,10 @@ class RowDivider(RowUnit):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         turn, step = self.count[TURN.bit_length() - 1 :], self.count[: TURN.bit_length() - 1]
-        s, d = (self.kept(m, name, number) for name, number in zip("sd", operands(m, self)))
+        s, d = operands(m, self.scale, self.d)
+        kept = {"s": s.significand, "s_exponent": s.exponent, "d": d.significand, "d_exponent": d.exponent}
+        kept = held(m, Const(1), "normalised", kept)
+        s, d = Number(kept["s"], kept["s_exponent"]), Number(kept["d"], kept["d_exponent"])
         v, _ = divisor_of(m, self, s, d, is_early=True)
         is_power = Signal(reset_less=True)
         is_low = Signal(reset_less=True)
@@ -128,14 +132,6 @@ class RowDivider(RowUnit):
             marks.append((fraction, is_upper))
         self.row(m, marks, exponent)
         return m
-
-    @staticmethod
-    def kept(m: Module, name: str, number: Number) -> Number:
-        """A number behind registers."""
-        significand = Signal(len(number.significand), name=f"{name}_normalised_q", reset_less=True)
-        exponent = Signal(number.exponent.shape(), name=f"{name}_exponent_q", reset_less=True)
-        m.d.sync += [significand.eq(number.significand), exponent.eq(number.exponent)]
-        return Number(significand, exponent)
 
     def row(self, m: Module, marks: list[tuple[Value, Value]], exponent: Value) -> None:
         """Connect the row as `RowUnit` does, in two steps with registers between them."""

@@ -6,21 +6,19 @@ first comes, in `ROW_CYCLES` cycles, and read from a memory from then on.
 
 from __future__ import annotations
 
-from typing import Unpack
-
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec import E2M1, E4M3, FP32, BlockFormat, NumberFormat, Nvfp4Encode
-from ..config.nvfp4_encode import Nvfp4Config, Nvfp4HardwareFields, nvfp4_config
+from ...spec import E2M1, E4M3, FP32
+from ..config.nvfp4_encode import Nvfp4Config
 from ..emission.modules import instantiated
 from ..encode.operand import lane_name
+from ..lanes.control import FlowControl
 from ..lanes.store import BlockStore
-from ..nvfp4.encoder import SCALE_UNITS, Nvfp4Maximum
+from ..nvfp4.encoder import SCALE_UNITS, Nvfp4Converter, Nvfp4Maximum, connect_enable
 from ..nvfp4.thresholds import row_shapes
-from ..primitives.pipeline import Pipeline
-from ..primitives.register import Stage, enable_port
+from ..primitives.register import Stage, enable_port, held
 from .lane import CachedElement, NumberParts
 from .rows import RowCache
 
@@ -53,9 +51,8 @@ class BlockScale(wiring.Component):
         m.d.comb += [unit.amax.eq(now.amax), unit.k.eq(self.k)]
         now = now.crossed("scale", scale=unit.scale)
         m.d.comb += self.scale.eq(now.scale)
-        for part in (maximum, unit):
-            if "enable" in part.signature.members:
-                m.d.comb += part.enable.eq(self.enable)
+        connect_enable(m, self, maximum)
+        connect_enable(m, self, unit)
         return m
 
 
@@ -114,8 +111,7 @@ class BlockCodes(wiring.Component):
             m.submodules[lane_name("element", lane, rules)] = instantiated(element, platform)
             m.d.comb += element.parts.eq(now.values[f"parts{lane}"])
             m.d.comb += [getattr(element, name).eq(now.values[name]) for name in row]
-            if "enable" in element.signature.members:
-                m.d.comb += element.enable.eq(self.enable)
+            connect_enable(m, self, element)
         for boundary in config.lane_stages:
             now = now.crossed(boundary, scale=now.scale)
         now = now.crossed("output", scale=now.scale, p=Cat(element.p for element in elements))
@@ -123,43 +119,54 @@ class BlockCodes(wiring.Component):
         return m
 
 
-class CachedEncoder(Pipeline[Nvfp4Config]):
-    """Convert a block of numbers to a scale byte and element codes (`Nvfp4Converter`). Blocks stop while a row is
-    computed.
-
-    Parameters and ports are as of `Nvfp4Converter`.
+class Delays:
+    """Memories of distributed RAM, which delay words of blocks in front of the cache. All have one place to write, and
+    each reads as many edges later as its word has to wait.
     """
 
-    SIGNALS = frozenset(("front", "cache", "back", "advance", "front_enable", "back_enable", "computes"))
+    def __init__(self, m: Module, platform: object, enable: Value, most: int) -> None:
+        self.m, self.platform, self.enable = m, platform, enable
+        self.places = max(2, 1 << (most - 1).bit_length()) if most else 1
+        self.write_place = Signal(range(self.places), name="write_place")
+        with m.If(enable):
+            m.d.sync += self.write_place.eq(self.write_place + 1)
 
-    def __init__(
-        self,
-        config: str | BlockFormat | NumberFormat | Nvfp4Encode | Nvfp4Config,
-        profile: str | None = None,
-        **fields: Unpack[Nvfp4HardwareFields],
-    ) -> None:
-        super().__init__(nvfp4_config(config, profile, **fields))
+    def delayed(self, name: str, word: Value, edges: int) -> Value:
+        """A word so many edges later."""
+        if not edges:
+            return word
+        m = self.m
+        read_place = Signal(range(self.places), name=f"read_{name}", init=-edges % self.places)
+        with m.If(self.enable):
+            m.d.sync += read_place.eq(self.write_place + 1 - edges)
+        store = BlockStore(len(word), self.places)
+        store.kind = f"{name}_delay"
+        m.submodules[f"{name}_delay"] = instantiated(store, self.platform)
+        m.d.comb += [
+            store.enable.eq(self.enable),
+            store.write_beat.eq(self.write_place),
+            store.word.eq(word),
+            store.read_beat.eq(read_place),
+        ]
+        return store.stored
+
+
+class CachedEncoder(Nvfp4Converter):
+    """An `Nvfp4Converter` whose blocks stop while a row is computed."""
+
+    SIGNALS = frozenset(("front", "cache", "back", "advance", "front_enable", "back_enable", "reads"))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self.config
+        config, control = self.config, FlowControl(self.config)
         front, cache, back = BlockScale(config), RowCache(config), BlockCodes(config)
         m.submodules.front = instantiated(front, platform)
         m.submodules.cache = instantiated(cache, platform)
         m.submodules.back = instantiated(back, platform)
-        registered = config.microarchitecture.registered_after
-        before, behind = (registered[: registered.index("lookup")], registered[registered.index("factor") :])
-        front_enable = Signal()
-        computes = Signal()
         moves = FrontEnable()
         m.submodules.advance = instantiated(moves, platform)
-        back_enable = Signal()
-        waiting = [place for place in before if place != "input"]
-        places = max(2, 1 << (len(waiting) - 1).bit_length()) if waiting else 1
-        write_place = Signal(range(places))
+        front_enable = Signal()
         m.d.comb += [
-            back_enable.eq(self.o_ready | ~self.o_valid),
-            computes.eq(cache.waits & ~cache.done),
             front_enable.eq(moves.y),
             moves.ready.eq(self.o_ready),
             moves.valid.eq(self.o_valid),
@@ -167,70 +174,35 @@ class CachedEncoder(Pipeline[Nvfp4Config]):
             moves.done.eq(cache.done),
             self.enable.eq(front_enable),
         ]
-        with m.If(front_enable):
-            m.d.sync += write_place.eq(write_place + 1)
+        registered = config.microarchitecture.registered_after
+        before, behind = (registered[: registered.index("lookup")], registered[registered.index("factor") :])
+        offered = control.chain(m, self.i_valid, [*before], front_enable)
+        has_block = control.chain(m, offered, ["lookup"], front_enable)
+        control.leave(m, [*behind], self.o_valid, self.o_ready)
+
         now = Stage(m, self, control=("x", "k", "d")).crossed("input")
-        tree = [place for place in config.tree_stages if place in registered]
-
-        def delayed(name: str, word: Value, edges: int) -> Value:
-            """A word so many edges later."""
-            if not edges:
-                return word
-            read_place = Signal(range(places), name=f"read_{name}", init=-edges % places)
-            with m.If(front_enable):
-                m.d.sync += read_place.eq(write_place + 1 - edges)
-            store = BlockStore(len(word), places)
-            store.kind = f"{name}_delay"
-            m.submodules[f"{name}_delay"] = instantiated(store, platform)
-            m.d.comb += [
-                store.enable.eq(front_enable),
-                store.write_beat.eq(write_place),
-                store.word.eq(word),
-                store.read_beat.eq(read_place),
-            ]
-            return store.stored
-
-        numbers = delayed("block", now.x, len(waiting))
-        constant = now.d
+        waiting = [place for place in before if place != "input"]
+        tree = [place for place in waiting if place in config.tree_stages]
+        delays = Delays(m, platform, front_enable, len(waiting))
+        numbers, constant = delays.delayed("block", now.x, len(waiting)), now.d
         if waiting:
-            constant = self.kept(m, "d_scale_q", delayed("d", constant, len(waiting) - 1), front_enable)
-        valid: Value = self.i_valid
-        for place in before:
-            valid = self.following(m, place, valid, front_enable)
+            constant = delays.delayed("d", constant, len(waiting) - 1)
+            constant = held(m, front_enable, "scale", {"d": constant})["d"]
         m.d.comb += [
+            control.reads.eq(has_block & ~(cache.waits & ~cache.done)),
+            self.i_ready.eq(front_enable),
             front.x.eq(now.x),
-            front.k.eq(delayed("k", now.k, len(tree))),
-            cache.i_valid.eq(valid),
+            front.k.eq(delays.delayed("k", now.k, len(tree))),
+            cache.i_valid.eq(offered),
             cache.moves.eq(front_enable),
             cache.scale.eq(front.scale),
             cache.d.eq(constant),
-            back.x.eq(self.kept(m, "x_lookup_q", numbers, front_enable)),
+            back.x.eq(held(m, front_enable, "lookup", {"x": numbers})["x"]),
             back.block_scale.eq(cache.block_scale),
             *(getattr(back, name).eq(getattr(cache, name)) for name in row_shapes(config)),
-            back.enable.eq(back_enable),
+            back.enable.eq(control.back_enable),
             self.scale.eq(back.scale),
             self.p.eq(back.p),
         ]
-        if "enable" in front.signature.members:
-            m.d.comb += front.enable.eq(front_enable)
-        valid = self.following(m, "lookup", valid, front_enable) & ~computes
-        for place in behind:
-            valid = self.following(m, place, valid, back_enable)
-        m.d.comb += [self.i_ready.eq(front_enable), self.o_valid.eq(valid)]
+        connect_enable(m, self, front)
         return m
-
-    @staticmethod
-    def kept(m: Module, name: str, word: Value, enable: Value) -> Signal:
-        """A word in a register."""
-        register = Signal(len(word), name=name, reset_less=True)
-        with m.If(enable):
-            m.d.sync += register.eq(word)
-        return register
-
-    @staticmethod
-    def following(m: Module, place: str, before: Value, enable: Value) -> Signal:
-        """The valid bit behind a stage boundary."""
-        valid = Signal(name=f"valid_{place}_q")
-        with m.If(enable):
-            m.d.sync += valid.eq(before)
-        return valid

@@ -11,6 +11,7 @@ from ..config.nvfp4_encode import Nvfp4Config
 from ..emission.modules import instantiated
 from ..lanes.store import BlockStore
 from ..nvfp4.thresholds import row_shapes
+from ..primitives.register import held
 from .divider import RowDivider
 from .schedule import ROW_CYCLES
 
@@ -43,8 +44,8 @@ class RowCache(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        scale = Signal(E4M3.bits, name="scale_lookup_q", reset_less=True)
-        d = Signal(FP32.bits, name="d_lookup_q", reset_less=True)
+        at = held(m, self.moves, "lookup", {"scale": self.scale, "d": self.d})
+        scale, d = at["scale"], at["d"]
         computes = Signal()
         differs = Signal(reset_less=True)  # and all rows are of another constant than its own
         count = Signal((ROW_CYCLES - 1).bit_length())
@@ -52,10 +53,8 @@ class RowCache(wiring.Component):
         known_d = Signal(FP32.bits - 1, reset_less=True)
         has_d = Signal()
         is_same = Signal()
-        computed, rows = (
-            BlockStore(1, ROWS),
-            RowStore(sum(len(getattr(self, name)) for name in row_shapes(self.config)), ROWS),
-        )
+        computed = BlockStore(1, ROWS)
+        rows = RowStore(sum(len(getattr(self, name)) for name in row_shapes(self.config)), ROWS)
         computed.kind = "computed"
         divider = RowDivider(self.config)
         m.submodules.computed = instantiated(computed, platform)
@@ -83,8 +82,6 @@ class RowCache(wiring.Component):
         ]
         with m.If(self.moves):
             m.d.sync += [
-                scale.eq(self.scale),
-                d.eq(self.d),
                 self.waits.eq(self.i_valid & ~(computed.stored & is_same)),
                 differs.eq(~is_same),
                 self.done.eq(0),

@@ -40,6 +40,10 @@ class Adapter:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if self.config.pause:
+            raise ValueError(
+                "check-rtl takes designs whose blocks never stop: leave out form, or use mxcast prove --rtl"
+            )
         if self.config.in_beats:
             self.asked = self._with_clock()
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -200,13 +200,13 @@ class _Checker:
     @property
     def is_judged_by_blocks(self) -> bool:
         """Is no solver asked about the whole design?"""
-        return not self.check.config.is_plain or not provable(self.check.config).is_asked_whole
+        return self.check.config.in_beats or not provable(self.check.config).is_asked_whole
 
     def _on_icarus(self, blocks: Transactions, is_quiet: bool = False) -> str | None:
         """A report about the first block, of blocks with random bits, that Icarus converts differently from the model;
         empty if all are equal, None if Icarus cannot simulate the design."""
         asked = self.adapter.asked
-        if asked.interval > 1 or not self.check.config.is_plain or self.adapter.elaboration.has_array_ports:
+        if asked.interval > 1 or self.check.config.in_beats or self.adapter.elaboration.has_array_ports:
             return None
         if not is_quiet:
             self.say("simulating on Icarus")
@@ -259,7 +259,7 @@ class _Checker:
             )
             try:
                 design.check()
-                if not self.check.config.is_plain:
+                if self.check.config.in_beats:
                     inside = unwrapped(design, most=1)  # the converter may have one instance too
                     questions = provable(self.check.config).of_beats(self.check.config, inside)
                 else:
@@ -326,7 +326,7 @@ class _Checker:
         """Simulate more blocks on Icarus if only one reader reads the text; Verilator has simulated them."""
         self.say("simulating on Icarus, as only one reader reads the text")
         kinds = stimuli(self.comparison.rules, self.check.seed)
-        is_asked = not self.check.config.is_plain or self.adapter.asked.interval > 1
+        is_asked = self.check.config.in_beats or self.adapter.asked.interval > 1
         why_not = NOT_ASKED if is_asked or self.adapter.elaboration.has_array_ports else ""
         done, why, report = on_icarus_in_turn(
             [kinds], lambda mode, blocks: self._on_icarus(blocks, is_quiet=True), why_not

@@ -202,6 +202,9 @@ class CachedParts:
         top = self.gates[self.design.top]
         cells = {name: top["cells"][name]["connections"] for name in (FRONT, CACHE, BACK)}
         ports = {name: port["bits"] for name, port in top["ports"].items()}
+        enable = top["netnames"]["front_enable"]["bits"]
+        if cells[CACHE]["moves"] != enable or cells[FRONT].get("enable", enable) != enable:
+            raise StructureError(f"the {FRONT} or the {CACHE} does not move with front_enable")
         entering, before = int("input" in self.before), len(self.before)
         tree = self.delayed.get("k", 0)
         for instance, pin, port, edges in (

@@ -31,18 +31,7 @@ def reciprocal(part_with: PartWith, s: Nvfp4Specification) -> Iterator[Question]
     yield quotient_range()
     size = E4M3.man_bits + 1
     yield product_range(size)
-    assumed = f"(assert (and {s.is_byte('scale')} {s.is_constant_of_elements('d')}))\n"
-    definitions = s.divisor("scale", "d")
-    yield lemma(
-        "divisor",
-        "no divisor is beyond the largest scale times the largest constant",
-        ("scale", "d"),
-        times(size, is_free=False),
-        declared({"scale": E4M3.bits, "d": FP32.bits}),
-        definitions,
-        assumed,
-        holds=s.is_in_limits("v64"),
-    )
+    yield divisor_in_limits(s)
     part = part_with(divisor, freed=tuple(remainders(name)))
     wires = {
         "scale": ("scale", E4M3.bits),
@@ -61,8 +50,7 @@ def reciprocal(part_with: PartWith, s: Nvfp4Specification) -> Iterator[Question]
         multiplied(part, size).text,
         part.state("s"),
         *(constant(one, width, part.wire(wire, "s")) for one, (wire, width) in wires.items()),
-        definitions,
-        assumed,
+        of_scale_and_constant(s),
         f"(define-fun V () (_ BitVec {SIGNIFICAND}) {s.significand('v64', SIGNIFICAND)})\n",
         f"(assert {s.is_in_limits('v64')})\n(assert (=> {is_divided} (and {known})))\n",
     ]
@@ -83,6 +71,24 @@ def reciprocal(part_with: PartWith, s: Nvfp4Specification) -> Iterator[Question]
         is_inner=True,
     )
     yield can_happen("factor", tuple(wires), times(size, is_free=False), *about, f"(assert {is_divided})\n")
+
+
+def of_scale_and_constant(s: Nvfp4Specification) -> str:
+    """The definitions of the divisor ``v64``, for any scale byte and any constant of the elements."""
+    return f"{s.divisor('scale', 'd')}(assert (and {s.is_byte('scale')} {s.is_constant_of_elements('d')}))\n"
+
+
+def divisor_in_limits(s: Nvfp4Specification) -> Question:
+    """The divisor is in the limits that other lemmas assume."""
+    return lemma(
+        "divisor",
+        "no divisor is beyond the largest scale times the largest constant",
+        ("scale", "d"),
+        times(E4M3.man_bits + 1, is_free=False),
+        declared({"scale": E4M3.bits, "d": FP32.bits}),
+        of_scale_and_constant(s),
+        holds=s.is_in_limits("v64"),
+    )
 
 
 def _largest() -> str:

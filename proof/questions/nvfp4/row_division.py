@@ -18,7 +18,7 @@ from ...specification.encode import bits, extended
 from ...specification.nvfp4 import EXPONENT, HALF_PLACE, MARKS, SIGNIFICAND, Nvfp4Specification, signed, times
 from ..question import Question, can_happen, constant, declared, lemma, vector
 from .arithmetic import product_range
-from .factor import MOST, SAYS, exponent_of
+from .factor import MOST, SAYS, divisor_in_limits, exponent_of, of_scale_and_constant
 from .lemma import HALF, DividerWith, multiplied, multiplying
 from .threshold import CORRECTIONS, WHOLE
 
@@ -109,13 +109,11 @@ def factor(divider: DividerWith, s: Nvfp4Specification) -> Iterator[Question]:
         "v_divided": ("v_significand", SIGNIFICAND),
         "q": ("now_quotients", QUOTIENTS),
     }
-    definitions = s.divisor("scale", "d")
     about = [
         multiplied(part, size).text,
         part.state("s"),
         *(constant(one, width, part.wire(wire, "s")) for one, (wire, width) in wires.items()),
-        definitions,
-        f"(assert (and {s.is_byte('scale')} {s.is_constant_of_elements('d')}))\n",
+        of_scale_and_constant(s),
         f"(define-fun V () (_ BitVec {SIGNIFICAND}) {s.significand('v64', SIGNIFICAND)})\n",
         f"(assert {s.is_in_limits('v64')})\n",
     ]
@@ -123,16 +121,7 @@ def factor(divider: DividerWith, s: Nvfp4Specification) -> Iterator[Question]:
     quotient = f"(and (= v_divided V) (= R {nearest}) (= n {exponent_of(s, 1)}) {s.is_factor('n', '(concat #b0 V)')})"
     power = f"(and (= R {bits(HALF, SIGNIFICAND)}) (= n {exponent_of(s, 0)}) {s.is_factor('n', bits(2 * HALF, WHOLE))})"
     largest = f"(and (= R {bits(MOST, SIGNIFICAND)}) (= n {bits(FP32.emax, EXPONENT)}))"
-    yield lemma(
-        "divisor",
-        "no divisor is beyond the largest scale times the largest constant",
-        ("scale", "d"),
-        times(size, is_free=False),
-        declared({"scale": E4M3.bits, "d": FP32.bits}),
-        definitions,
-        f"(assert (and {s.is_byte('scale')} {s.is_constant_of_elements('d')}))\n",
-        holds=s.is_in_limits("v64"),
-    )
+    yield divisor_in_limits(s)
     yield multiplying(
         size,
         partial(lemma, "factor", SAYS, tuple(wires)),

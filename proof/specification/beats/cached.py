@@ -9,7 +9,7 @@ from .induction import Induction, transitions
 
 FLOW = (
     "i_ready is not: o_ready or no o_valid, and the row of the block at the cache is there",
-    "a register in front of the cache, or the cache itself, does not move with i_ready",
+    "a register in front of the cache, or the cache, does not move with i_ready",
     "a register behind the cache does not move with: o_ready or no o_valid",
     "another block enters the cache",
     "o_valid is not set when a block is there, or is set without one",
@@ -45,8 +45,8 @@ module {top}(input clk, {", ".join(INPUTS[1:])}, output i_ready, o_valid, output
     .PLACE({bits}), .EDGES({8 * max(1, len(delays))}'h{edges})) flow(
     .clk(clk), .rst(rst), .i_valid(i_valid), .i_ready(i_ready), .o_valid(o_valid), .o_ready(o_ready),
     .waits(cache_waits), .done(cache_done), .enters(cache_i_valid), .moves(cache_moves),
-    .front_enable({"front_enable" if "front_enable" in pins else "cache_moves"}), .back_enable(back_enable),
-    .has_block(seen_lookup), .before({joined(["i_valid", *(f"seen_{place}" for place in before)])}),
+    .back_enable(back_enable), .has_block(seen_lookup),
+    .before({joined(["i_valid", *(f"seen_{place}" for place in before)])}),
     .behind({joined([f"seen_{place}" for place in behind])}),
     .write_place({"seen_write" if delays else f"{bits}'d0"}),
     .read_places({joined([f"seen_read_{name}" for name in delays]) if delays else f"{bits}'d0"}),

@@ -46,6 +46,11 @@ def test_the_order_that_it_has(quantizer, tmp_path):
     )
 
 
+def test_designs_whose_blocks_stop_are_refused(quantizer, tmp_path):
+    with pytest.raises(ValueError, match="whose blocks never stop: leave out form, or use mxcast prove --rtl"):
+        checked(quantizer, "nvfp4_te", tmp_path, form="cache")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("registers", [(), ("level1", "factor")], ids=["", "registers"])
 def test_one_converter_with_ports_of_its_own_is_proved(registers, tmp_path, monkeypatch):

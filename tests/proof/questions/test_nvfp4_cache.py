@@ -12,6 +12,7 @@ from mxcast.proof.netlist.beats.cached import CachedParts
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.netlist.structure import StructureError
 from mxcast.proof.questions.cached import ProvableCached
+from mxcast.proof.questions.question import constant, question
 from mxcast.proof.solve.solver import solve
 from mxcast.proof.specification.beats.cached import flow, rows
 from mxcast.proof.specification.nvfp4 import Nvfp4Specification
@@ -68,14 +69,14 @@ def parts_of(text: str, folder: Path) -> CachedParts:
 
 FLOW = {
     "blocks move while a row is computed": (r"assign _3_ = _2_ \| done", "assign _3_ = ~ _2_ | done", "i_ready is not"),
-    "a block leaves without its row": (r"valid_factor_q <= _02_", "valid_factor_q <= valid_lookup_q", "o_valid is"),
+    "a block leaves without its row": (r"valid_factor_q <= reads", "valid_factor_q <= valid_lookup_q", "o_valid is"),
     "a reset leaves a block": (r"if \(rst\) o_valid <= 1'h0;\n    else if", "if", "o_valid is"),
     "a result that waits is replaced": (
         r"assign back_enable = o_ready \| _00_",
         "assign back_enable = o_ready | _00_ | done",
         "behind the cache",
     ),
-    "numbers of another block": (r"assign _11_ = _10_ - 1'h1", "assign _11_ = _10_", "another place"),
+    "numbers of another block": (r"(assign _\d+_ = _\d+_) - 1'h1", r"\1", "another place"),
     "the cache moves alone": (
         r"(cache cache \([^;]*\.moves\()i_ready",
         r"\1i_ready & i_valid",
@@ -125,7 +126,19 @@ def test_a_fault_of_the_cache_is_refuted(fault, text, tmp_path):
     assert found
 
 
+def test_every_fault_of_rows_can_be_said(text, tmp_path):
+    found = rows(parts_of(text, tmp_path))
+    wrong = constant("wrong", len(found.wrong), found.wire("wrong", "s"))
+    for bit, words in enumerate(found.wrong):
+        said = question(
+            "said", words, ("wrong",), found.steps("s"), wrong, f"(assert (= ((_ extract {bit} {bit}) wrong) #b1))\n"
+        )
+        assert solve(said.text, said.names, solver="bitwuzla", timeout=100).result == "sat", words
+
+
 WIRES = {
+    "the cache moves alone": (r"(cache cache \([^;]*\.moves\()i_ready", r"\1back_enable", "move with front_enable"),
+    "the scale moves alone": (r"(scale front \([^;]*\.enable\()i_ready", r"\1back_enable", "move with front_enable"),
     "numbers of another register": (r"(codes back \([^;]*\.x\()x_lookup_q", r"\1~ x_lookup_q", "x of the back"),
     "a constant too early": (r"(scale front \([^;]*\.k\()stored", r"\1k", "read at read_k"),
     "a memory always written": (r"(d_delay d_delay \([^;]*\.enable\()i_ready", r"\g<1>i_valid", "the memory of d"),

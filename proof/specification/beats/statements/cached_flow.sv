@@ -10,7 +10,7 @@ module mxcast_cached_flow #(
   parameter PLACE = 4,      // bits of a place in them
   parameter [8*DELAYS-1:0] EDGES = 0
 ) (
-  input clk, rst, i_valid, i_ready, o_valid, o_ready, waits, done, enters, moves, front_enable, back_enable, has_block,
+  input clk, rst, i_valid, i_ready, o_valid, o_ready, waits, done, enters, moves, back_enable, has_block,
   input [BEFORE:0] before,                     // valid bits; bit 0 is i_valid
   input [BEHIND-1:0] behind,
   input [PLACE-1:0] write_place,
@@ -59,12 +59,12 @@ module mxcast_cached_flow #(
     o_valid != its_behind[BEHIND-1],                             // 4
     enters != (BEFORE == 0 ? i_valid : its_before[BEFORE]),      // 3
     back_enable != goes,                                         // 2
-    moves != all || front_enable != all,                         // 1
+    moves != all,                                                // 1
     i_ready != all                                               // 0
   };
 
   assign related = {
-    apart && (!HAS_DELAYS || write_place == its_place),                                               // 2
+    apart && (!HAS_DELAYS || write_place == its_place),                              // 2
     behind == its_behind,                                                            // 1
     has_block == its_block && (before | 1) == (its_before | 1)                       // 0
   };

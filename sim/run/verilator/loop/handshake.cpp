@@ -12,7 +12,7 @@ enum Fault { NONE, READY, CHANGED, EXTRA, LOST, LATE };
 // the reset must drop.
 MXCAST_ENTRY(mxcast_handshake) {
     return reason([&] {
-        const uint64_t latency = given[0], pause = given[2];  // in which a block may wait inside, and others outside
+        const uint64_t latency = given[0], pause = given[2];  // cycles in which blocks may stop
         uint64_t done = 0;
         Fault fault = NONE;
         if (count) {
@@ -36,12 +36,13 @@ MXCAST_ENTRY(mxcast_handshake) {
                 dut.o_ready = !output.now(cycle);
                 dut.eval();
                 now.take(dut);
-                if (!pause && dut.i_ready != (dut.o_ready || !dut.o_valid)) fault = READY;
+                const bool goes = dut.o_ready || !dut.o_valid;
+                if (pause ? dut.i_ready && !goes : dut.i_ready != goes) fault = READY;
                 if (waits && !(dut.o_valid && now == before)) fault = CHANGED;
                 if (dut.o_valid) {
                     if (done == entered) {
                         fault = EXTRA;
-                    } else if (!pause && moves - entry[done % 256] != latency) {
+                    } else if (const uint64_t late = moves - entry[done % 256]; pause ? late > latency : late != latency) {
                         fault = LATE;
                     } else if (dut.o_ready) {
                         collect(dut, out, done++);
