@@ -222,12 +222,14 @@ class StoredConfig(BeatConfig[Op]):
 
     @property
     def latency(self) -> int:
-        stored = self.beats if self.in_beats else 0
+        stored = self.beats if self.in_beats and self.core is None else 0
         around = self.has_axis + (not self.is_even)  # registers at the input, and of packed blocks
         return len(self.microarchitecture.registered_after) + stored + around
 
     @property
     def axis_pins(self) -> tuple[Port, ...]:
+        if self.core is not None:
+            return super().axis_pins
         rules: Operation = self.numerics
         assert isinstance(rules, Encode | Nvfp4Encode)
         stream = self.block_stream

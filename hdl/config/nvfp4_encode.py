@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Unpack
+from typing import ClassVar, Self, Unpack
 
 from ...spec import (
     BF16,
@@ -18,12 +18,13 @@ from ...spec import (
     Port,
     Role,
     Rounding,
+    ScalePlace,
     nvfp4_encoding,
 )
 from ...spec.catalogue import constructed
 from ..nvfp4.threshold_row import row_ports
 from ..nvfp4_cache.schedule import ROW_CYCLES
-from .architecture import BeatFields, Nvfp4Architecture, Nvfp4Form
+from .architecture import BeatFields, Interface, Nvfp4Architecture, Nvfp4Form
 from .beats import StoredConfig
 from .goals import Goal
 from .hardware import Fields, TargetFields
@@ -69,6 +70,7 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
     ARCHITECTURE: ClassVar[type[Nvfp4Architecture]] = Nvfp4Architecture
     RESOLVED = staticmethod(nvfp4_encoding)
     KIND: ClassVar[str] = "an NVFP4 encoder"
+    AROUND: ClassVar[tuple[Interface, ...]] = (Interface.SKID, Interface.AXIS)
 
     microarchitecture: Nvfp4Architecture = field(default_factory=Nvfp4Architecture)
 
@@ -101,11 +103,9 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
             "the form cache has one row of thresholds, and four_over_six tries two scales: leave out form": (
                 is_cache and rules.four_over_six is not FourOverSix.OFF
             ),
-            "the form cache has whole blocks with valid and ready: leave out form, lanes and interface": (
-                is_cache and micro.in_beats
-            ),
-            "the form cache has scale and codes at ports of their own: leave out form or layout": (
-                is_cache and bool(micro.layout)
+            "the form cache has whole blocks: leave out form or lanes": is_cache and micro.lanes > 0,
+            "the form cache has scale and codes apart: leave out form, layout and scale_place": (
+                is_cache and (bool(micro.layout) or micro.scale_place is not ScalePlace.APART)
             ),
             "four_over_six compares errors of whole blocks, but lanes deliver parts of a block: leave out lanes": (
                 rules.four_over_six is not FourOverSix.OFF and micro.lanes > 0
@@ -146,6 +146,10 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
         kept = [port for port in own if port.role is not Role.ELEMENT_CONSTANT]
         entering = sum(port.direction == "input" for port in kept)
         return (*kept[:entering], *row_ports(self.numerics.source), *kept[entering:])
+
+    @property
+    def core(self) -> Self | None:
+        return super().core if self.microarchitecture.form is Nvfp4Form.CACHE else None
 
     @property
     def pause(self) -> int:

@@ -87,8 +87,9 @@ def bench(config: HardwareConfig, name: str, seed: int = 0) -> str:
         around, top = around_axis(config, name)
         connected = ", ".join(f".{port.name}({port.name})" for port in config.ports)
         rows = _rows(config, seed)
-        more = 0 if config.is_even else len(rows)  # for words that complete no beat
-        return bench_of(name, config.ports, rows, [f"{top} dut ({connected});"], config.latency + more) + around
+        more = (not config.is_even) + config.pause  # for words that complete no beat, or blocks that stop
+        cycles = config.latency + more * len(rows)
+        return bench_of(name, config.ports, rows, [f"{top} dut ({connected});"], cycles) + around
     pins = ", ".join(f".{pin.name}({pin.name})" for pin in config.pins)
     rows = _rows(config, seed)
     return bench_of(name, config.pins, rows, [f"{name} dut ({pins});"], config.latency + config.pause * len(rows))

@@ -35,7 +35,8 @@ class BeatDriver(StalledDriver):
 
     def __init__(self, library: Path, config: HardwareConfig, seed: int = 0, is_ours: bool = True) -> None:
         super().__init__(library, config, seed)
-        self.config, self.beats, self.is_even = config, config.beats, config.is_even and is_ours
+        self.config, self.beats = config, config.beats
+        self.is_even = config.is_even and not config.pause and is_ours
 
     def __call__(self, entering: Transactions) -> Transactions:
         found = super().__call__(in_beats(entering, self.inputs, self.beats))
@@ -46,7 +47,15 @@ class BeatDriver(StalledDriver):
 
     def fill(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
         config = self.config
-        given = self.latency, self.beats, self.seed & 0xFFFFFFFF, config.is_elastic, config.gathered, self.is_even
+        given = (
+            self.latency,
+            self.beats,
+            self.seed & 0xFFFFFFFF,
+            config.is_elastic,
+            config.gathered,
+            self.is_even,
+            self.pause,
+        )
         fault, results = self._call("mxcast_beats", inputs, outputs, *given, found=2)
         if fault:
             raise HandshakeError(f"{FAULTS[fault]}: after {results} beats, with the gaps of seed {self.seed}")

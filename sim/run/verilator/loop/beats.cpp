@@ -18,6 +18,7 @@ MXCAST_ENTRY(mxcast_beats) {
         const bool is_elastic = given[3];  // no output follows an input within the cycle
         const uint64_t part = given[4];
         const bool is_even = given[5];  // a beat can enter in each cycle, and its result leaves after the latency
+        const uint64_t pause = given[6];  // cycles in which beats may stop
         uint64_t done = 0;
         Fault fault = NONE;
         if (count) {
@@ -37,8 +38,8 @@ MXCAST_ENTRY(mxcast_beats) {
             uint64_t entered = 0, free = 0;  // free: for how many cycles the receiver has been ready
             uint64_t completed[256];  // by part: the cycle in which its last beat entered
             bool offered = false, waits = false, first = false, last = false;
-            const uint64_t most = 64 * count + 64 * settled + 1024;
-            for (uint64_t cycle = 0, rest = settled; fault == NONE && rest; ++cycle) {
+            const uint64_t most = (64 + pause) * count + 64 * settled + 1024;
+            for (uint64_t cycle = 0, rest = settled + pause; fault == NONE && rest; ++cycle) {
                 const bool gap = input.now(cycle);
                 offered = entered < count && (offered || !gap);  // what is offered stays until it is taken
                 drive(dut, in, offered ? entered : entered % count, !offered);
