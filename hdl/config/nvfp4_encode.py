@@ -223,8 +223,8 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
         tried, before ``output``: ``codes``, ``errors``, and ``sum1`` to ``sum15``.
 
         In the form `Nvfp4Form.CACHE`, after ``partials``: ``sums`` and, with significands of 24 bits, ``joined`` (sums
-        of the products). After ``nearest``: ``field``. Before ``factor``: ``lookup`` (the scale of the row that is
-        read). After ``entry``: ``passed`` (the marks below a number).
+        of the products). After ``nearest``: ``field`` (of the exponent). Before ``factor``: ``lookup`` (the scale of
+        the row that is read). After ``entry``: ``passed`` (the marks below a number).
         """
         lanes = (*self.factor_stages, "factor", *self.lane_stages)
         if self.numerics.four_over_six is not FourOverSix.OFF:

@@ -11,7 +11,6 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import BlockFormat, FourOverSix, NumberFormat, Nvfp4Encode, Order
-from ..config.architecture import Nvfp4Form
 from ..config.nvfp4_encode import Nvfp4Config, Nvfp4HardwareFields, nvfp4_config
 from ..emission.modules import instantiated
 from ..primitives.amax import largest
@@ -56,13 +55,11 @@ class Nvfp4Maximum(wiring.Component):
         m = Module()
         source = self.rules.source
         leaves: list[Signal] = []
-        is_cached = self.config.microarchitecture.form is Nvfp4Form.CACHE  # without a reset at registers
         for lane in range(self.config.lanes):
             magnitude = self.x.word_select(lane, source.bits)[:-1]
             leaf = Signal(source.bits - 1, name=f"level0_{lane}")
             is_left_out = magnitude > source.max_code + 1 if self.rules.order in IGNORES_NAN else Const(0, 1)
-            kept = magnitude & (~is_left_out).replicate(len(magnitude)) if is_cached else Mux(is_left_out, 0, magnitude)
-            m.d.comb += leaf.eq(kept)
+            m.d.comb += leaf.eq(self.without(magnitude, is_left_out))
             leaves.append(leaf)
         level = list(Stage(m, self).crossed("level0", **{leaf.name: leaf for leaf in leaves}).values.values())
         depth = 0
@@ -76,6 +73,11 @@ class Nvfp4Maximum(wiring.Component):
                 level = list(crossed.values.values())
         m.d.comb += self.amax.eq(level[0])
         return m
+
+    @staticmethod
+    def without(magnitude: Value, is_left_out: Value) -> Value:
+        """The magnitude, or 0 if it is left out."""
+        return Mux(is_left_out, 0, magnitude)
 
 
 class Nvfp4Converter(Pipeline[Nvfp4Config]):

@@ -10,7 +10,16 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec import E4M3, FP32, Order
 from ..config.nvfp4_encode import Nvfp4Config
-from ..primitives.binary32.arithmetic import SIGNIFICAND, Number, divided, normalised, product, reciprocal, rounded
+from ..primitives.binary32.arithmetic import (
+    SIGNIFICAND,
+    Number,
+    carried,
+    divided,
+    normalised,
+    product,
+    reciprocal,
+    rounded,
+)
 from ..primitives.register import Stage, enable_port
 
 EXPONENT = signed(FP32.exp_bits + 1)
@@ -25,15 +34,9 @@ ERROR = signed(SIGNIFICAND + 1)
 FACTOR = {"significand": Out(SIGNIFICAND), "exponent": Out(EXPONENT)}
 
 
-def operands(m: Module, scale: Value, d: Value) -> tuple[Number, Number]:
-    """The numbers of a divisor: the scale and the constant of the tensor."""
-    s = normalised(m, "s", scale[:-1], E4M3)
-    return s, normalised(m, "d", d[:-1], FP32, places=SUBNORMAL_PLACES)
-
-
-def divisor_of(m: Module, part: wiring.Component, s: Number, d: Number, is_early: bool = False) -> tuple[Number, Stage]:
-    """fl(s * d), which is exact if its reciprocal is in the binary32 range, and the stage after it. ``is_early`` is as
-    in `rounded`.
+def divisor_of(m: Module, part: wiring.Component, s: Number, d: Number, is_late: bool = False) -> tuple[Number, Stage]:
+    """fl(s * d), which is exact if its reciprocal is in the binary32 range, and the stage after it. With ``is_late``
+    the carry of the rounded significand is added to the exponent behind registers.
     """
     exponents = {"s_exponent": s.exponent, "d_exponent": d.exponent}
     rows = {}
@@ -52,9 +55,15 @@ def divisor_of(m: Module, part: wiring.Component, s: Number, d: Number, is_early
     cut = Signal(len(exact.significand) + SUBNORMAL_PLACES, name="v_cut")
     m.d.comb += cut.eq(Cat(Const(0, SUBNORMAL_PLACES), exact.significand) >> below)
     now = now.crossed("divisor_cut", cut=cut, exponent=exact.exponent, below=below)
-    v = rounded(m, "v", Number(now.cut, now.exponent), is_early=is_early)
-    now = now.crossed("divisor_rounded", significand=v.significand, exponent=v.exponent, below=now.below)
-    v, below = Number(now.significand, now.exponent), now.below
+    exact = Number(now.cut, now.exponent)
+    if is_late:
+        significand, carry = carried(m, "v", exact)
+        late = {"carry": carry}
+    else:
+        v = rounded(m, "v", exact)
+        significand, exact, late = v.significand, v, {}
+    now = now.crossed("divisor_rounded", significand=significand, exponent=exact.exponent, below=now.below, **late)
+    v, below = Number(now.significand, now.exponent + now.carry if late else now.exponent), now.below
     again = Signal(SIGNIFICAND, name="v_significand")
     zeros = Signal(range(SUBNORMAL_PLACES + 1), name="v_zeros")
     m.d.comb += [again.eq(v.significand << zeros), zeros.eq(Mux(v.significand[-1], 0, Mux(v.significand[-2], 1, 2)))]
@@ -85,7 +94,9 @@ class ReciprocalFactor(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        v, now = divisor_of(m, self, *operands(m, self.scale, self.d))
+        s = normalised(m, "s", self.scale[:-1], E4M3)
+        d = normalised(m, "d", self.d[:-1], FP32, places=SUBNORMAL_PLACES)
+        v, now = divisor_of(m, self, s, d)
         is_power = Signal()
         m.d.comb += is_power.eq(~v.significand[:-1].any())
         now = Stage(m, self, values={"exponent": v.exponent, "is_one": is_power})

@@ -8,7 +8,6 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec import E4M3, FP32, FloatFormat, FourOverSix, Order
 from ..cast.number import NumberCast
-from ..config.architecture import Nvfp4Form
 from ..config.cast import cast_config
 from ..config.nvfp4_encode import SCALE_CAST, Nvfp4Config
 from ..emission.modules import instantiated
@@ -18,15 +17,12 @@ from ..primitives.binary32.arithmetic import (
     Number,
     divided,
     joined_products,
-    joined_rows,
     leading_zeros,
     normalised,
     packed,
-    packed_with,
     partial_products,
     product,
     rounded,
-    row_sums,
 )
 from ..primitives.register import Stage, enable_port
 
@@ -93,32 +89,7 @@ class Nvfp4Scale(wiring.Component):
         registered = self.config.microarchitecture.registered_after
         zeros = {"zeros": leading_zeros(m, "b", magnitude[: format.man_bits])} if "leading" in registered else {}
         now = now.crossed("leading", control=("k",), b=magnitude, is_inf=is_inf, **zeros)
-        is_inf, b = now.is_inf, normalised(m, "b", now.b, format, zeros=now.values.get("zeros"))
-        k = normalised(m, "k", now.k[:-1], FP32, places=0)
-        exponents = {"b_exponent": b.exponent, "k_exponent": k.exponent}
-        is_cached = self.config.microarchitecture.form is Nvfp4Form.CACHE
-        significands = {"b": b.significand, "k": k.significand}
-        inverted = significands if is_cached else ()
-        now = now.crossed("normalised", control=(), store_inverted=inverted, is_inf=is_inf, **significands, **exponents)
-        if is_cached:
-            exact, now = self.summed(m, now)
-        else:
-            parts = partial_products(now.b, now.k) if "partials" in registered else {}
-            now = now.crossed("partials", **now.values, **parts)
-            b, k = Number(now.b, now.b_exponent), Number(now.k, now.k_exponent)
-            exact = product(m, "t", b, k, joined_products(now.values) if parts else None)
-        now = now.crossed("ratio", is_inf=now.is_inf, significand=exact.significand, exponent=exact.exponent)
-        t = rounded(m, "t", Number(now.significand, now.exponent), is_early=is_cached)
-        now = now.crossed("nearest", is_inf=now.is_inf, significand=t.significand, exponent=t.exponent)
-        t = Number(now.significand, now.exponent)
-        ratios = {"scale": t}
-        if "larger" in self.signature.members:
-            ratios["larger"] = rounded(m, "larger_t", product(m, "larger_t", t, ONE_AND_A_HALF))
-        patterns = {name: packed(ratio) for name, ratio in ratios.items()}
-        if is_cached:
-            field = t.exponent + FP32.bias
-            now = now.crossed("field", is_inf=now.is_inf, significand=t.significand, field=field)
-            patterns = {"scale": packed_with(Number(now.significand, now.field), now.field)}
+        patterns, now = self.patterns(m, now, format)
         patterns = {name: Mux(now.is_inf, FP32.max_code, pattern) for name, pattern in patterns.items()}
         for name, pattern in now.crossed("packed", **patterns).values.items():
             cast = [stage for stage in SCALE_CAST if f"scale_{stage}" in registered]
@@ -130,26 +101,25 @@ class Nvfp4Scale(wiring.Component):
                 m.d.comb += rounding.enable.eq(self.enable)
         return m
 
-    @staticmethod
-    def summed(m: Module, now: Stage) -> tuple[Number, Stage]:
-        """The product of b and k as a sum, which needs no block with a multiplier, and the stage after it."""
-        kept = {"exponent": now.b_exponent + now.k_exponent, "is_inf": now.is_inf}
-        bits, width = 2, len(now.b) + len(now.k)
-        sums: list[Value] = []
-        for number, sum_of_two in enumerate(row_sums(now.b, now.k)):
-            sums.append(Signal(len(sum_of_two), name=f"t_rows{number}"))
-            m.d.comb += sums[-1].eq(sum_of_two)
-        for boundary in ("partials", "sums", "joined"):
-            now = now.crossed(boundary, **kept, **{f"sum{number}": one for number, one in enumerate(sums)})
-            kept = {name: now.values[name] for name in kept}
-            sums = joined_rows([now.values[f"sum{number}"] for number in range(len(sums))], bits)
-            bits *= 2
-        while len(sums) > 1:
-            sums, bits = joined_rows(sums, bits), 2 * bits
-        exact = Signal(width, name="t_exact")
-        m.d.comb += exact.eq(sums[0])
-        shifted = Mux(exact[-1], exact, Cat(Const(0, 1), exact[:-1]))
-        return Number(shifted, kept["exponent"] + exact[-1]), now
+    def patterns(self, m: Module, now: Stage, format: FloatFormat) -> tuple[dict[str, Value], Stage]:
+        """The `packed` products by scale, and the stage after them. The magnitude b has this format."""
+        is_inf, b = now.is_inf, normalised(m, "b", now.b, format, zeros=now.values.get("zeros"))
+        k = normalised(m, "k", now.k[:-1], FP32, places=0)
+        exponents = {"b_exponent": b.exponent, "k_exponent": k.exponent}
+        now = now.crossed("normalised", control=(), is_inf=is_inf, b=b.significand, k=k.significand, **exponents)
+        is_cut = "partials" in self.config.microarchitecture.registered_after
+        parts = partial_products(now.b, now.k) if is_cut else {}
+        now = now.crossed("partials", **now.values, **parts)
+        b, k = Number(now.b, now.b_exponent), Number(now.k, now.k_exponent)
+        exact = product(m, "t", b, k, joined_products(now.values) if parts else None)
+        now = now.crossed("ratio", is_inf=now.is_inf, significand=exact.significand, exponent=exact.exponent)
+        t = rounded(m, "t", Number(now.significand, now.exponent))
+        now = now.crossed("nearest", is_inf=now.is_inf, significand=t.significand, exponent=t.exponent)
+        t = Number(now.significand, now.exponent)
+        ratios = {"scale": t}
+        if "larger" in self.signature.members:
+            ratios["larger"] = rounded(m, "larger_t", product(m, "larger_t", t, ONE_AND_A_HALF))
+        return {name: packed(ratio) for name, ratio in ratios.items()}, now
 
     def replaced(self, scale: Value) -> Value:
         """The scale of the order, from the product that is rounded to a scale."""

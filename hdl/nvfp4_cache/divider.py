@@ -14,13 +14,13 @@ from itertools import pairwise
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In
 
-from ...spec import FP32
+from ...spec import E4M3, FP32
 from ..config.architecture import Nvfp4Form
 from ..config.nvfp4_encode import DIVISOR_STAGES, Nvfp4Config
-from ..nvfp4.factor import EXPONENT, divisor_of, operands
+from ..nvfp4.factor import EXPONENT, SUBNORMAL_PLACES, divisor_of
 from ..nvfp4.row_unit import RowUnit
 from ..nvfp4.threshold_row import CELL_BITS, CELLS, MARKS, START_BITS
-from ..primitives.binary32.arithmetic import SIGNIFICAND, Number
+from ..primitives.binary32.arithmetic import SIGNIFICAND, Number, with_field
 from ..primitives.register import held
 from .schedule import DIGITS, ROW_CYCLES, TURN
 
@@ -57,11 +57,11 @@ class RowDivider(RowUnit):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         turn, step = self.count[TURN.bit_length() - 1 :], self.count[: TURN.bit_length() - 1]
-        s, d = operands(m, self.scale, self.d)
-        kept = {"s": s.significand, "s_exponent": s.exponent, "d": d.significand, "d_exponent": d.exponent}
-        kept = held(m, Const(1), "normalised", kept)
-        s, d = Number(kept["s"], kept["s_exponent"]), Number(kept["d"], kept["d_exponent"])
-        v, _ = divisor_of(m, self, s, d, is_early=True)
+        s, s_field = with_field(m, "s", self.scale[:-1], E4M3)
+        d, d_field = with_field(m, "d", self.d[:-1], FP32, places=SUBNORMAL_PLACES)
+        kept = held(m, Const(1), "normalised", {"s": s, "s_field": s_field, "d": d, "d_field": d_field})
+        s, d = Number(kept["s"], kept["s_field"] - E4M3.bias), Number(kept["d"], kept["d_field"] - FP32.bias)
+        v, _ = divisor_of(m, self, s, d, is_late=True)
         is_power = Signal(reset_less=True)
         is_low = Signal(reset_less=True)
         is_lowest = Signal(reset_less=True)
@@ -117,44 +117,37 @@ class RowDivider(RowUnit):
                 inverse.eq(~v.exponent),
                 exponent.eq(Mux(is_beyond, FP32.emax, inverse + is_power)),
             ]
-        marks = []
+        thresholds = []
         for number in range(len(MARKS)):
-            quotient = quotients.word_select(len(MARKS) - 1 - number, DIGITS)
             whole = Signal(DIGITS, name=f"whole{number}")
-            m.d.comb += whole.eq(quotient + 1)
-            fraction = Signal(SIGNIFICAND - 1, name=f"fraction{number}_q", reset_less=True)
-            is_upper = Signal(name=f"is_upper{number}_q", reset_less=True)
-            with m.If(self.enable):
-                m.d.sync += [
-                    fraction.eq(Mux(whole[-1], (whole + 1)[1:], whole)[: SIGNIFICAND - 1]),
-                    is_upper.eq(whole[-1]),
-                ]
-            marks.append((fraction, is_upper))
-        self.row(m, marks, exponent)
+            m.d.comb += whole.eq(quotients.word_select(len(MARKS) - 1 - number, DIGITS) + 1)
+            thresholds.append(held(m, self.enable, "mark", {f"whole{number}": whole})[f"whole{number}"])
+        self.row_of(m, thresholds, exponent)
         return m
 
-    def row(self, m: Module, marks: list[tuple[Value, Value]], exponent: Value) -> None:
-        """Connect the row as `RowUnit` does, in two steps with registers between them."""
+    def row_of(self, m: Module, thresholds: list[Value], exponent: Value) -> None:
+        """Connect the row as `RowUnit.row` does, in steps with registers between them, from the thresholds of the marks
+        as whole numbers. One with a bit more is in the upper of two binades.
+        """
         source = self.config.numerics.source
         dropped, low = FP32.man_bits - source.man_bits, source.man_bits - 3
+        upper = [threshold[-1] for threshold in thresholds]
         below, there = [], []  # by mark: for each cell, whether the mark is in a cell before, and in the cell
-        for number, (fraction, _) in enumerate(marks):
-            shorter = Signal(low + 4, name=f"shorter{number}")  # rounded up to a fraction of a shorter source
-            m.d.comb += shorter.eq(fraction[dropped:] + fraction[:dropped].any())
-            cell, is_there, threshold = (
-                Signal(bits, name=f"{name}{number}_q", reset_less=True)
-                for name, bits in (("below", CELLS - 1), ("is_there", 1), ("threshold", low))
-            )
-            m.d.sync += [
-                cell.eq(Cat(fraction[-3:] < place for place in range(1, CELLS))),
-                is_there.eq(shorter[low:] == fraction[-3:]),
-                threshold.eq(shorter[:low]),
-            ]
-            m.d.comb += self.thresholds.word_select(number, low).eq(threshold)
+        for number, (threshold, is_upper) in enumerate(zip(thresholds, upper)):
+            kept = Mux(is_upper, threshold[dropped + 1 : -1], threshold[dropped:-2])
+            rest = threshold[:dropped].any() | (is_upper & threshold[dropped])
+            cut = held(m, Const(1), "cut", {f"kept{number}": kept, f"rest{number}": rest})
+            kept, rest = cut[f"kept{number}"], cut[f"rest{number}"]  # their sum is a fraction of the source
+            parts = {
+                f"below{number}": Cat(kept[-3:] < place for place in range(1, CELLS)),
+                f"is_there{number}": ~(kept[:low].all() & rest),  # no carry to the next cell
+                f"threshold{number}": (kept + rest)[:low],
+            }
+            cell, is_there, fraction = held(m, Const(1), "row", parts).values()
+            m.d.comb += self.thresholds.word_select(number, low).eq(fraction)
             before = [Const(0, 1), *cell, Const(1, 1)]
             below.append(before)
             there.append([is_there & at & ~less for less, at in pairwise(before)])
-        upper = [is_upper for _, is_upper in marks]
         less = Signal(CELL_BITS - 1, reset_less=True)
         start = Signal(signed(START_BITS), reset_less=True)
         m.d.sync += [

@@ -16,11 +16,12 @@ from ..emission.modules import instantiated
 from ..encode.operand import lane_name
 from ..lanes.control import FlowControl
 from ..lanes.store import BlockStore
-from ..nvfp4.encoder import SCALE_UNITS, Nvfp4Converter, Nvfp4Maximum, connect_enable
+from ..nvfp4.encoder import Nvfp4Converter, connect_enable
 from ..nvfp4.thresholds import row_shapes
 from ..primitives.register import Stage, enable_port, held
 from .lane import CachedElement, NumberParts
 from .rows import RowCache
+from .scale import CachedMaximum, SummedScale
 
 
 class BlockScale(wiring.Component):
@@ -42,7 +43,7 @@ class BlockScale(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        maximum, unit = Nvfp4Maximum(self.config), SCALE_UNITS[self.config.numerics.order](self.config)
+        maximum, unit = CachedMaximum(self.config), SummedScale(self.config)
         unit.kind = "scale_unit"
         m.submodules.maximum = instantiated(maximum, platform)
         m.submodules.scale_unit = instantiated(unit, platform)

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Member, Out
 from ...spec import E2M1, FloatFormat
 from ..config.nvfp4_encode import Nvfp4Config
 from ..nvfp4.element import LARGEST, SUBNORMAL_PLACES
-from ..nvfp4.threshold_row import CELL_BITS, CELLS, START_BITS
+from ..nvfp4.threshold_row import CELL_BITS, CELLS, MARKS, START_BITS
 from ..nvfp4.thresholds import ABOVE, BELOW, FIRST, chosen, row_shapes
 from ..primitives.binary32.arithmetic import with_field
 from ..primitives.register import Stage, enable_port
@@ -30,6 +30,7 @@ class NumberParts(wiring.Component):
     """
 
     kind = "number_parts"
+    whole = True  # or bits that a NaN or a subnormal decides reset their registers (`Stage.crossed`)
 
     def __init__(self, config: Nvfp4Config) -> None:
         self.source = config.numerics.source
@@ -71,26 +72,21 @@ class CachedElement(wiring.Component):
         is_nan = Signal()
         entry = Signal(CELL_BITS)  # the cell of the number
         binades = Signal(signed(START_BITS + 1))  # above the start
+        reaches = Signal(len(MARKS))  # by mark: do the low bits reach its threshold?
         is_passed = Signal()
         passed = Signal(range(4 * (ABOVE + BELOW) + CELLS + 1))
         m.d.comb += [
             Cat(significand, field, sign, is_nan).eq(self.parts),
             entry.eq(chosen(self.cells, significand[low:-1])),
             binades.eq(field - self.start),
+            reaches.eq(Cat(significand[:low] >= self.thresholds.word_select(mark, low) for mark in range(len(MARKS)))),
         ]
         now = Stage(m, self).crossed(
-            "entry",
-            entry=entry,
-            threshold=chosen(self.thresholds, entry[:2]),
-            binades=binades,
-            low=significand[:low],
-            is_zero=~significand[-1],
-            sign=sign,
-            is_nan=is_nan,
+            "entry", entry=entry, reaches=reaches, binades=binades, is_zero=~significand[-1], sign=sign, is_nan=is_nan
         )
         is_large = now.binades > ABOVE
         m.d.comb += [
-            is_passed.eq(now.entry[3] & (now.low >= now.threshold)),
+            is_passed.eq(now.entry[3] & chosen(now.reaches, now.entry[:2])),
             passed.eq(Cat(Const(0, 2), (now.binades + BELOW)[:3]) + now.entry[:3] + is_passed),
         ]
         now = now.crossed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Shape, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -19,10 +19,74 @@ ROWS = 1 << E4M3.bits - 1
 """Scales without a sign. A row takes more cycles, in which the rows of the tensor before are given up."""
 
 
+BANKS = 4
+"""Parts of a row, each in a memory of its own."""
+
+
+def bank_widths(config: Nvfp4Config) -> list[int]:
+    """Bits of the parts of a row."""
+    width = sum(Shape.cast(shape).width for shape in row_shapes(config).values())
+    size = -(-width // BANKS)
+    return [min(size, width - place) for place in range(0, width, size)]
+
+
 class RowStore(BlockStore):
-    """The rows. Of a store with registers behind it synthesis makes block RAM, whose results come late."""
+    """A part of the rows. Of a store with registers next to it synthesis makes block RAM, whose results come late."""
 
     whole = True
+
+
+class RowBank(wiring.Component):
+    """A part of the rows, with its own registers of the scale. So no net reaches all memories.
+
+    Ports
+    -----
+    enable, scale, word : in, whether a row is written, its scale, and this part of it
+    moves, next_scale : in, whether the blocks move, and the scale of the next one
+    stored : out, this part of the row of the block that is here
+    """
+
+    whole = True
+
+    def __init__(self, width: int) -> None:
+        self.width, self.kind = width, f"row_bank{width}"
+        scale = (ROWS - 1).bit_length()
+        written = {"enable": In(1), "scale": In(scale), "word": In(width)}
+        super().__init__({**written, "moves": In(1), "next_scale": In(scale), "stored": Out(width)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        store = RowStore(self.width, ROWS)
+        store.kind = f"row_store{self.width}"
+        m.submodules.store = instantiated(store, platform)
+        m.d.comb += [
+            store.enable.eq(self.enable),
+            store.write_beat.eq(self.scale),
+            store.word.eq(self.word),
+            store.read_beat.eq(held(m, self.moves, "bank", {"scale": self.next_scale})["scale"]),
+            self.stored.eq(store.stored),
+        ]
+        return m
+
+
+class IsSame(wiring.Component):
+    """Are two constants the same? Synthesis keeps it apart, so that the comparison has as few levels as it can.
+
+    Ports
+    -----
+    a, b : in
+    y : out
+    """
+
+    whole = True
+
+    def __init__(self) -> None:
+        super().__init__({"a": In(FP32.bits - 1), "b": In(FP32.bits - 1), "y": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.y.eq(self.a == self.b)
+        return m
 
 
 class RowCache(wiring.Component):
@@ -47,50 +111,57 @@ class RowCache(wiring.Component):
         at = held(m, self.moves, "lookup", {"scale": self.scale, "d": self.d})
         scale, d = at["scale"], at["d"]
         computes = Signal()
-        differs = Signal(reset_less=True)  # and all rows are of another constant than its own
+        clears = Signal()  # all rows are of another constant: their bits are cleared, one in each cycle
         count = Signal((ROW_CYCLES - 1).bit_length())
         is_last = Signal()
         known_d = Signal(FP32.bits - 1, reset_less=True)
         has_d = Signal()
         is_same = Signal()
         computed = BlockStore(1, ROWS)
-        rows = RowStore(sum(len(getattr(self, name)) for name in row_shapes(self.config)), ROWS)
         computed.kind = "computed"
-        divider = RowDivider(self.config)
+        divider, same = RowDivider(self.config), IsSame()
         m.submodules.computed = instantiated(computed, platform)
         m.submodules.divider = instantiated(divider, platform)
-        m.submodules.rows = instantiated(rows, platform)
-        row = Signal(len(rows.word), name="row_q", reset_less=True)
+        m.submodules.same = instantiated(same, platform)
+        stored = Cat(self.start, self.cells, self.thresholds)
+        row = Signal(len(stored), name="row_q", reset_less=True)
         m.d.sync += row.eq(Cat(divider.start, divider.cells, divider.thresholds))
+        place = 0
+        for number, width in enumerate(bank_widths(self.config)):
+            bank, part = RowBank(width), slice(place, place + width)
+            place += width
+            m.submodules[f"rows{number}"] = instantiated(bank, platform)
+            m.d.comb += [
+                bank.enable.eq(is_last),
+                bank.scale.eq(scale[:-1]),
+                bank.word.eq(row[part]),
+                bank.moves.eq(self.moves),
+                bank.next_scale.eq(self.scale[:-1]),
+                stored[part].eq(bank.stored),
+            ]
         m.d.comb += [
             computes.eq(self.waits & ~self.done),
-            is_same.eq(has_d & (self.d[:-1] == known_d)),
+            same.a.eq(self.d[:-1]),
+            same.b.eq(known_d),
+            is_same.eq(has_d & same.y),
             computed.read_beat.eq(self.scale[:-1]),
-            computed.enable.eq(computes & (is_last | (differs & ~count[-1]))),
+            computed.enable.eq(is_last | clears),
             computed.write_beat.eq(Mux(is_last, scale[:-1], count[:-1])),
             computed.word.eq(is_last),
             divider.scale.eq(scale),
             divider.d.eq(d),
             divider.count.eq(count),
             divider.enable.eq(computes),
-            rows.enable.eq(is_last),
-            rows.write_beat.eq(scale[:-1]),
-            rows.word.eq(row),
-            rows.read_beat.eq(scale[:-1]),
-            Cat(self.start, self.cells, self.thresholds).eq(rows.stored),
             self.block_scale.eq(scale),
         ]
+        m.d.sync += self.done.eq((computes & is_last) | (self.done & ~self.moves))
         with m.If(self.moves):
-            m.d.sync += [
-                self.waits.eq(self.i_valid & ~(computed.stored & is_same)),
-                differs.eq(~is_same),
-                self.done.eq(0),
-            ]
+            m.d.sync += [self.waits.eq(self.i_valid & ~(computed.stored & is_same)), clears.eq(self.i_valid & ~is_same)]
         with m.If(computes):
             m.d.sync += [
                 count.eq(Mux(is_last, 0, count + 1)),
                 is_last.eq(count == ROW_CYCLES - 2),
-                self.done.eq(is_last),
+                clears.eq(clears & ~count[:-1].all()),
                 known_d.eq(d[:-1]),
                 has_d.eq(1),
             ]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from ...hdl import HardwareConfig, Nvfp4Config
+from ...hdl.nvfp4_cache.rows import bank_widths
 from ...spec import Nvfp4Encode
 from ..netlist.beats.cached import FRONT, CachedParts, delays
 from ..netlist.design import Cut, Design, Part
@@ -65,4 +66,4 @@ class ProvableCached(ProvableNvfp4):
 
     def knows_addresses(self, config: HardwareConfig[Nvfp4Encode], written: list[str]) -> bool:
         assert isinstance(config, Nvfp4Config)
-        return len(written) == len(delays(config)) + 2  # and the two memories of the cache
+        return len(written) == len(delays(config)) + 1 + len({*bank_widths(config)})  # a module for each width

@@ -80,20 +80,25 @@ def with_field(
     return significand, found
 
 
-def rounded(m: Module, name: str, number: Number, sticky: Value | int = 0, is_early: bool = False) -> Number:
-    """A number rounded to nearest even, to a binary32 significand. ``sticky``: is any bit below its last bit set? With
-    ``is_early`` the exponent does not wait for the carry of the significand.
-    """
+def rounded(m: Module, name: str, number: Number, sticky: Value | int = 0) -> Number:
+    """A number rounded to nearest even, to a binary32 significand. ``sticky``: is any bit below its last bit set?"""
+    missing = SIGNIFICAND - len(number.significand)
+    if missing > 0:
+        return Number(Cat(Const(0, missing), number.significand), number.exponent)
+    significand, carry = carried(m, name, number, sticky)
+    exponent = Signal(signed(len(number.exponent) + 1), name=f"{name}_rounded_exponent")
+    m.d.comb += exponent.eq(number.exponent + carry)
+    return Number(significand, exponent)
+
+
+def carried(m: Module, name: str, number: Number, sticky: Value | int = 0) -> tuple[Value, Value]:
+    """The significand of a number that is `rounded`, and the carry to its exponent."""
     rest = len(number.significand) - SIGNIFICAND
-    if rest < 0:
-        return Number(Cat(Const(0, -rest), number.significand), number.exponent)
     kept, below = number.significand[rest:], number.significand[:rest]
     up = below[-1] & (kept[0] | below[:-1].any() | sticky) if rest else Const(0, 1)
     total = Signal(SIGNIFICAND + 1, name=f"{name}_total")
-    exponent = Signal(signed(len(number.exponent) + 1), name=f"{name}_rounded_exponent")
-    carry = kept[:SIGNIFICAND].all() & up if is_early else total[-1]
-    m.d.comb += [total.eq(kept + up), exponent.eq(number.exponent + carry)]
-    return Number(Cat(total[: SIGNIFICAND - 1], total[SIGNIFICAND - 1] | total[SIGNIFICAND]), exponent)
+    m.d.comb += total.eq(kept + up)
+    return Cat(total[: SIGNIFICAND - 1], total[SIGNIFICAND - 1] | total[SIGNIFICAND]), total[-1]
 
 
 def partial_products(a: Value, b: Value) -> dict[str, Value]:

@@ -164,31 +164,33 @@ class CachedParts:
         """
         whole, kind = self.gates[self.kinds[CACHE]], self.kinds[CACHE]
         stores = sorted(self.stores(kind, [ROWS]), key=lambda store: len(store.read))
-        if len(stores) != 2 or len(stores[0].read) != 1:
-            raise StructureError(
-                f"the cache of {self.design.top} has other memories than one for rows and one for bits"
-            )
-        computed, rows = stores
+        if len(stores) < 2 or len(stores[0].read) != 1:
+            raise StructureError(f"the cache of {self.design.top} has no memories of bits and of rows")
+        computed, *banks = stores
+        enable, address = banks[0].written_as
+        if any(bank.written_as != (enable, address) for bank in banks):
+            raise StructureError(f"the cache of {self.design.top} does not write whole rows")
         control = self._without(kind, [DIVIDER])
         ports = {name: port["bits"] for name, port in control["ports"].items()}
-        if [bit for name in ROW for bit in ports[name]] != rows.read:
+        made = {bit: one for name in ROW for bit, one in zip(ports[name], ports[f"{DIVIDER}_{name}"], strict=True)}
+        if sorted(bit for bank in banks for bit in bank.read) != sorted(made):
             raise StructureError("the cache does not give the row that it reads")
         drivers, cells = drivers_of(whole), control["cells"]
-        given = [bit for name in ROW for bit in ports[f"{DIVIDER}_{name}"]]
-        for bit, wanted in zip(rows.written, given, strict=True):
-            register = cells.get(drivers.get(bit, ""), {"type": ""})
-            if register["type"] != "$_DFF_P_" or register["connections"]["D"] != [wanted]:
-                raise StructureError("the cache does not store the row that the division gave one cycle before")
-        made = {
+        for bank in banks:
+            for read, written in zip(bank.read, bank.written, strict=True):
+                register = cells.get(drivers.get(written, ""), {"type": ""})
+                if register["type"] != "$_DFF_P_" or register["connections"]["D"] != [made[read]]:
+                    raise StructureError("the cache does not store the row that the division gave one cycle before")
+        told = {
             "computed_enable": [computed.enable],
             "computed_write": computed.write_address,
             "computed_word": computed.written,
             "computed_read": computed.read_address,
-            "rows_enable": [rows.enable],
-            "rows_write": rows.write_address,
-            "rows_read": rows.read_address,
+            "rows_enable": [enable],
+            "rows_write": address,
+            "rows_read": [bit for bank in banks for bit in bank.read_address],
         }
-        shown = {name: {"direction": "output", "bits": bits} for name, bits in made.items()}
+        shown = {name: {"direction": "output", "bits": bits} for name, bits in told.items()}
         shown["computed_stored"] = {"direction": "input", "bits": computed.read}
         kept = {name: port for name, port in control["ports"].items() if name.removeprefix(f"{DIVIDER}_") not in ROW}
         return {**control, "ports": kept | shown}

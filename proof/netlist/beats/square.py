@@ -46,6 +46,11 @@ class Store:
     read_address: list
     read: list
 
+    @property
+    def written_as(self) -> tuple[object, list]:
+        """When and where a word is written."""
+        return self.enable, self.write_address
+
 
 def stores_in(module: dict, sizes: Collection[int]) -> list[Store]:
     """The memories of a module of gates. Raises `StructureError` for others than `MEMORY` with so many words."""

@@ -30,17 +30,14 @@ def row_sums(part_with: PartWith, s: Nvfp4Specification) -> Iterator[Question]:
     size = s.scaled_size
     width = size + SIGNIFICAND
     rows = [f"t_rows{number}" for number in range(size // 2)]
-    part = part_with("b_significand", "k_significand", *rows)
-    k, claims, total = extended(part.wire("k_significand", "s"), SIGNIFICAND, SIGNIFICAND + 3), [], []
+    part = part_with("b_significand", "k_fraction", *rows)
+    k, claims, total = extended(_normal(part), SIGNIFICAND, SIGNIFICAND + 3), [], []
     for number, row in enumerate(rows):
         two = f"((_ extract {2 * number + 1} {2 * number}) {part.wire('b_significand', 's')})"
         found = extended(part.wire(row, "s"), SIGNIFICAND + 2, SIGNIFICAND + 3)
         claims.append(f"(= {found} (bvmul {k} {extended(two, 2, SIGNIFICAND + 3)}))")
     says = "each part of a product is the product of the constant and two bits of the largest magnitude"
-    values = [
-        constant("B", size, part.wire("b_significand", "s")),
-        constant("K", SIGNIFICAND, part.wire("k_significand", "s")),
-    ]
+    values = [constant("B", size, part.wire("b_significand", "s")), constant("K", SIGNIFICAND, _normal(part))]
     about = part.text, part.state("s"), *values
     yield lemma("scale-rows", says, ("B", "K"), *about, holds=f"(and {' '.join(claims)})", is_inner=True)
     part = part_with("t_exact", *rows, freed=tuple(rows))
@@ -53,6 +50,11 @@ def row_sums(part_with: PartWith, s: Nvfp4Specification) -> Iterator[Question]:
     yield lemma("scale-sum", says, ("product",), *about, holds=holds, is_inner=True)
 
 
+def _normal(part: Part) -> str:
+    """The significand of the constant k, which is a normal number."""
+    return f"(concat #b1 {part.wire('k_fraction', 's')})"
+
+
 def product_scale(part_with: PartWith, s: Nvfp4Specification, is_summed: bool = False) -> Iterator[Question]:
     """The scale is a product; its multiplication of significands is `times`, in the design and in the specification. In
     the design it may be the sum of `row_sums`.
@@ -60,11 +62,8 @@ def product_scale(part_with: PartWith, s: Nvfp4Specification, is_summed: bool = 
     part, names, size = part_with(), ("b", "k", "scale"), s.scaled_size
     summed = ""
     if is_summed:
-        part, width = part_with("b_significand", "k_significand", freed=("t_exact",)), size + SIGNIFICAND
-        b, k = (
-            extended(part.wire(f"{name}_significand", "s"), bits_of, width)
-            for name, bits_of in (("b", size), ("k", SIGNIFICAND))
-        )
+        part, width = part_with("b_significand", "k_fraction", freed=("t_exact",)), size + SIGNIFICAND
+        b, k = extended(part.wire("b_significand", "s"), size, width), extended(_normal(part), SIGNIFICAND, width)
         summed = f"(assert (= {part.wire('t_exact', 's')} (times {b} {k})))\n"
     yield product_range(size)
     definitions, is_scale = s.scale(*names)

@@ -82,7 +82,7 @@ def rows(parts: CachedParts) -> Induction:
 
     One scale is followed, and it is any one. Of each memory its word at this scale is known, and others are free.
     """
-    top, control = "mxcast_rows", seen(parts.rows, {f"seen_{name}": name for name in ("has_d", "differs", "known_d")})
+    top, control = "mxcast_rows", seen(parts.rows, {f"seen_{name}": name for name in ("has_d", "clears", "known_d")})
     widths = {name: len(port["bits"]) for name, port in control["ports"].items()}
     wires = [name for name in control["ports"] if name not in ("clk", "rst", "i_valid", "moves", "scale", "d")]
     named = {name: name for name in (*OF_CACHE, *(wire for wire in wires if wire not in OF_CACHE))}
@@ -91,8 +91,9 @@ module {top}(input clk, rst, i_valid, moves, input [{widths["scale"] - 1}:0] sca
   input [6:0] followed, input computed_stored, output [{len(ROWS) - 1}:0] wrong, output assumed, output [8:0] related);
   {" ".join(f"wire [{widths[name] - 1}:0] {name};" for name in wires if name != "computed_stored")}
   {parts.design.top} design({", ".join(f".{name}({name})" for name in control["ports"])});
-  mxcast_row_cache #(.CYCLES({ROW_CYCLES})) rows(.clk(clk), .rst(rst), .followed(followed), .wrong(wrong),
-    .assumed(assumed), .related(related), {", ".join(f".{name}({name})" for name in named)});
+  mxcast_row_cache #(.CYCLES({ROW_CYCLES}), .BANKS({widths["rows_read"] // widths["rows_write"]})) rows(
+    .clk(clk), .rst(rst), .followed(followed), .wrong(wrong), .assumed(assumed), .related(related),
+    {", ".join(f".{name}({name})" for name in named)});
 endmodule
 """
     return Induction(

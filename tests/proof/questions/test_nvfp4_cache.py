@@ -100,17 +100,19 @@ def test_a_fault_of_the_flow_has_a_trace(fault, text, tmp_path):
 
 
 ROWS = {
-    "rows of another constant": (r"assign is_same = has_d & (_\d+_)", r"assign is_same = has_d & (\1 | d[0])"),
-    "rows of another constant stay": (r"assign _03_ = is_last \| _02_", "assign _03_ = is_last | _02_ & d_lookup_q[0]"),
+    "rows of another constant": (r"assign is_same = has_d & y", "assign is_same = has_d & (y | d[0])"),
+    "rows of another constant stay": (r"= is_last \| clears", "= is_last | clears & d_lookup_q[0]"),
     "a row is stored early": (r"count == 8'hbe", "count == 8'hbd"),
-    "a block goes on early": (r"assign _27_ = computes \? is_last", "assign _27_ = computes ? count[7]"),
-    "a block never waits": (r"assign _10_ = i_valid & _08_", "assign _10_ = i_valid & _08_ & differs"),
-    "a reset keeps rows": (r"assign _09_ = rst \? 1'h0 : _23_", "assign _09_ = _23_"),
-    "a row is not remembered": (r"\.word\(is_last\)", ".word(differs)"),
-    "a row of another scale": (r"(rows \([^;]*\.read_beat\()block_scale\[6:0\]", r"\1scale[6:0]"),
-    "a row at another scale": (r"(rows \([^;]*\.write_beat\()block_scale\[6:0\]", r"\1count[6:0]"),
-    "a row is computed without an end": (r"assign _12_ = count \+ 1'h1", "assign _12_ = count"),
+    "a block goes on early": (r"= computes & is_last", "= computes & count[7]"),
+    "a block never waits": (r"= i_valid & _18_", "= i_valid & _18_ & clears"),
+    "a reset keeps rows": (r"assign _14_ = rst \? 1'h0 : _29_", "assign _14_ = _29_"),
+    "a row is not remembered": (r"\.word\(is_last\)", ".word(clears)"),
+    "a row of another scale": (r"\.read_beat\(scale_bank_q\)", ".read_beat(next_scale)"),
+    "a row at another scale": (r"( rows\d \([^;]*\.scale\()block_scale\[6:0\]", r"\1count[6:0]"),
+    "a part of another row": (r"( rows2 \([^;]*\.next_scale\()scale\[6:0\]", r"\1block_scale[6:0]"),
+    "a row is computed without an end": (r"assign _01_ = count \+ 1'h1", "assign _01_ = count"),
     "a constant of another block": (r"\.d\(d_lookup_q\)", ".d(d)"),
+    "bits of rows are not cleared": (r"assign (_\d+_) = clears & _05_", r"assign \1 = clears & _05_ & d_lookup_q[0]"),
 }
 """Edits of the cache. A trace of most of them has as many edges as a row, and is not asked for."""
 
@@ -145,7 +147,13 @@ WIRES = {
     "a row changed": (r"(codes back \([^;]*\.cells\()cells", r"\1~ cells", "cells of the back"),
     "another clock": (r"(cache cache \([^;]*\.clk\()clk", r"\1i_valid", "another clock"),
     "no reset": (r"(cache cache \([^;]*\.rst\()rst", r"\g<1>1'h0", "a reset is lost"),
-    "a row stored late": (r"(store rows \([^;]*\.word\()row_q", r"\1{ row_q[57:1], ~ row_q[0] }", "one cycle before"),
+    "a row stored late": (
+        r"( rows0 \([^;]*\.word\()row_q\[14:0\]",
+        r"\1{ row_q[14:1], ~ row_q[0] }",
+        "one cycle before",
+    ),
+    "a part that is always written": (r"( rows1 \([^;]*\.enable\()is_last", r"\1computes", "write whole rows"),
+    "parts of a row exchanged": (r"(rows1 \([^;]*\.word\(row_q\[)29:15", r"\g<1>44:30", "one cycle before"),
     "a register that always moves": (r"if \(enable\) (parts\w+_factor_q <=)", r"\1", "without an enable"),
     "lanes exchanged": (r"\.parts\(parts2_factor_q\)", ".parts(parts1_factor_q)", "two modules"),
 }
@@ -167,11 +175,7 @@ BITS = {
         "row-cycle",
     ),
     "a dividend": ("24'h5fffff", "24'h5ffffe", "row-cycle"),
-    "the rounding of the factor": (
-        r"quotients\[24:0\] \+ 1'h1;\n  assign _133_",
-        "quotients[24:0];\n  assign _133_",
-        "factor",
-    ),
+    "the rounding of the factor": (r"(nearest\[23:0\], _\d+_\[0\] \} = quotients\[24:0\]) \+ 1'h1", r"\1", "factor"),
     "the exponent of a power": (r"assign factor = is_beyond", "assign factor = is_power", "factor"),
     "the cell of a threshold": (r"(assign passed3 = _\d+_) \+ less", r"\1", "element"),
     "a sum of the product": (r"assign t_rows1 = ", "assign t_rows1 = 1'h1 + ", "scale-rows"),

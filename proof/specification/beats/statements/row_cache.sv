@@ -4,7 +4,8 @@
 // if both have stayed since the first one; the cache stores it in the last one.
 
 module mxcast_row_cache #(
-  parameter CYCLES = 192    // of a row
+  parameter CYCLES = 192,   // of a row
+  parameter BANKS = 1       // memories with a part of each row
 ) (
   input clk, rst, i_valid, moves, waits, done,
   input [7:0] scale, block_scale,              // of the block that comes, and of the one that is here
@@ -13,10 +14,11 @@ module mxcast_row_cache #(
   input [7:0] divider_scale, divider_count,
   input [31:0] divider_d,
   input computed_enable, computed_word, computed_stored, rows_enable,
-  input [6:0] computed_write, computed_read, rows_write, rows_read, followed,
+  input [6:0] computed_write, computed_read, rows_write, followed,
+  input [7*BANKS-1:0] rows_read,
   output [4:0] wrong,
   output assumed,
-  input seen_has_d, seen_differs,              // registers of the cache
+  input seen_has_d, seen_clears,               // registers of the cache
   input [30:0] seen_known_d,
   output [8:0] related
 );
@@ -82,14 +84,14 @@ module mxcast_row_cache #(
       || computed_enable && computed_write == its && its_bit && !computed_word && !all_old,  // 4
     !is_old && its_bit && has_d && !(has_row && row_d == known_d),     // 3
     computes && waited >= CYCLES,                                      // 2
-    its_block && !computes && is_its && !(its_row && rows_read == its),// 1
+    its_block && !computes && is_its && !(its_row && rows_read == {BANKS{its}}),// 1
     its_block && block_scale != its_scale                              // 0
   };
 
   assign related = {
-    (!(its_block && had_row) || !waits) && (!divider_enable || computes) && seen_has_d == has_d && (!has_d || seen_known_d == known_d) && (!waits || seen_differs == all_old),                       // 8
+    (!(its_block && had_row) || !waits) && (!divider_enable || computes) && seen_has_d == has_d && (!has_d || seen_known_d == known_d) && seen_clears == (computes && all_old && divider_count < 128),                       // 8
     !its_block || (divider_scale == its_scale && divider_d == its_d && block_scale == its_scale
-                   && rows_read == its_scale[6:0]),                                                              // 7
+                   && rows_read == {BANKS{its_scale[6:0]}}),                                                              // 7
     computes == divider_enable && (!waits || its_block),                                                         // 6
     (computes ? divider_count < CYCLES && waited == divider_count : divider_count == 0) && rows_enable == (divider_count == CYCLES - 1),    // 5
     !computes || divider_count == 0 || (cycle == divider_count && run_scale == its_scale && run_d == its_d[30:0]),  // 4
