@@ -41,9 +41,13 @@ def test_the_file_says_how_long_a_block_waits():
             {"order": "paper", "four_over_six": "mse"},
             "has one row of thresholds, and four_over_six tries two scales: leave out form",
         ),
-        ({"lanes": 4}, "has whole blocks with valid and ready: leave out form, lanes and interface"),
-        ({"interface": "axis"}, "has whole blocks with valid and ready: leave out form, lanes and interface"),
-        ({"layout": "te"}, "has scale and codes at ports of their own: leave out form or layout"),
+        ({"lanes": 4}, "has whole blocks: leave out form or lanes"),
+        ({"lanes": 4, "interface": "axis"}, "has whole blocks: leave out form or lanes"),
+        ({"layout": "te"}, "has scale and codes apart: leave out form, layout and scale_place"),
+        (
+            {"interface": "axis", "scale_place": "before"},
+            "has scale and codes apart: leave out form, layout and scale_place",
+        ),
     ],
 )
 def test_other_rules_are_refused(fields, sentence):

@@ -58,6 +58,18 @@ def test_other_encoders_are_right(format, fields, tmp_path):
     assert proof.passed, proof.remark
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("interface", "around"), [("skid", ["place-step"]), ("axis", ["enter-step", "leave-step", "place-step"])]
+)
+def test_other_handshakes_are_right(interface, around, tmp_path):
+    config = nvfp4_config("nvfp4", source="bf16", form="cache", interface=interface)
+    proof = prove(config, out=tmp_path)
+    assert proof.passed, proof.remark
+    asked = {step.question.name for argument in proof.arguments for step in argument.steps}
+    assert asked >= {"flow-step", "rows-step", *around}
+
+
 @pytest.fixture(scope="module")
 def text() -> str:
     return verilog(CONFIG, "square")

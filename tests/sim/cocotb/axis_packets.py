@@ -24,8 +24,8 @@ from mxcast.spec import BlockOperation, Decode, Nvfp4Encode, Nvfp4TileEncode, Ro
 JOB = json.loads(Path(os.environ["MXCAST_BENCH"]).read_text())
 CONFIG = config_of(JOB)
 RULES = CONFIG.numerics
-PATIENCE = 30
-"""Microseconds for a packet: 3000 cycles."""
+PATIENCE = 30 + CONFIG.pause
+"""Microseconds for a packet: 3000 cycles, and 100 pauses."""
 SIZE = RULES.block_size
 BITS = RULES.block.element.bits if isinstance(RULES, BlockOperation) else 0
 
@@ -330,7 +330,9 @@ async def full_rate(dut) -> None:
     for name, frame in frames.items():
         bench.sources[name].send_nowait(frame)
     taken = []
-    for cycle in range(max(words, 40 * entering // sizes[0], 40 * CONFIG.beats) + 40 + 2 * CONFIG.latency + 20):
+    for cycle in range(
+        max(words, 40 * entering // sizes[0], 40 * CONFIG.beats) + 40 + 2 * CONFIG.latency + CONFIG.pause + 20
+    ):
         await RisingEdge(dut.aclk)
         if dut.m_axis_tvalid.value == 1 and dut.m_axis_tready.value == 1:
             taken.append(cycle)

@@ -143,13 +143,14 @@ SURROUNDED = {
     "tile": tile_config("e2m1", interface="axis", source="bf16"),
     "in place": tile_config("e4m3", "nvidia", interface="axis", columns="in_place", registered_after="level2"),
     "nvfp4": nvfp4_tile_config("nvfp4", interface="axis", source="bf16"),
+    "cache": nvfp4_config("nvfp4", form="cache", interface="axis", registered_after="amax,ratio,entry"),
 }
 """Hardware with AXI4-Stream around a core."""
 
 
 @needs_icarus
 @pytest.mark.parametrize("config", SURROUNDED.values(), ids=SURROUNDED)
-def test_packets_of_tiles_and_of_transforms(config, tmp_path):
+def test_packets_around_a_core(config, tmp_path):
     assert drive(config, verilog(config, NAME), tmp_path, "icarus", 30, 3) == ALL
 
 

@@ -92,6 +92,14 @@ def test_registers(order, registers):
     assert result.passed, result.report
 
 
+@pytest.mark.parametrize("interface", ["skid", pytest.param("axis", marks=pytest.mark.slow)])
+def test_a_cache_with_other_handshakes(interface):
+    config, design = made("te", source="bf16", form="cache", interface=interface)
+    result = verify(config, design=design, stimuli="corner")
+    assert result.passed, result.report
+    assert result.blocks > 1000
+
+
 @pytest.mark.parametrize(
     "order, fields",
     [
