@@ -165,6 +165,12 @@ WIRES = {
         "one cycle before",
     ),
     "a part that is always written": (r"( rows1 \([^;]*\.enable\()is_last", r"\1computes", "write whole rows"),
+    "another memory": (
+        r"assign computes = (waits & _\d+_);",
+        r"reg other [127:0]; always @(posedge clk) other[count[6:0]] <= is_last; "
+        r"assign computes = \1 | other[count[6:0]];",
+        "write whole rows",
+    ),
     "parts of a row exchanged": (r"(rows1 \([^;]*\.word\(row_q\[)29:15", r"\g<1>44:30", "one cycle before"),
     "a register that always moves": (r"if \(enable\) (parts\w+_factor_q <=)", r"\1", "without an enable"),
     "lanes exchanged": (r"\.parts\(parts2_factor_q\)", ".parts(parts1_factor_q)", "two modules"),
