@@ -236,9 +236,9 @@ def encoder(plain: Plain):
     return encode
 
 
-def ties_up(m, name, number, sticky=0, is_early=False):
+def ties_up(m, name, number, sticky=0):
     """`hdl.primitives.binary32.arithmetic.rounded` with ties away from zero, as if something were set below them."""
-    return rounded_in_hardware(m, name, number, 1, is_early)
+    return rounded_in_hardware(m, name, number, 1)
 
 
 IN_HARDWARE = {
