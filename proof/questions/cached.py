@@ -66,5 +66,6 @@ class ProvableCached(ProvableNvfp4):
 
     def knows_addresses(self, config: HardwareConfig[Nvfp4Encode], written: list[str]) -> bool:
         assert isinstance(config, Nvfp4Config)
-        memories = len(delays(config)) + 1 + len({*bank_widths(config)})  # a module for each width of a bank
-        return len(written) <= memories  # without memories in front the scale of a row is never x
+        delayed = len(delays(config))
+        banks = len({*bank_widths(config)}) if delayed else 0  # modules; the scale is x if what a memory delays is x
+        return len(written) == delayed + 1 + banks

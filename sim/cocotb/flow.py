@@ -87,13 +87,15 @@ class Flow:
         await self.reset()
         results: list[dict[str, int]] = []
         self.entry = []
-        self.time, offered, waiting = 0, False, None
+        self.time, offered, waiting, driven = 0, False, None, -1
         rest, rates = self.settled, FULL
         for cycle in range((64 + self.config.pause) * (len(blocks) + self.settled) + 64):
             if gaps and cycle % 64 == 0:
                 rates = self.random.choice(GAPS), self.random.choice(GAPS)
             offered = len(self.entry) < len(blocks) and (offered or self.random.randrange(16) >= rates[0])
-            self.drive(blocks[len(self.entry)] if offered else None)
+            if not offered or driven != len(self.entry):  # a block that waits is driven already
+                self.drive(blocks[len(self.entry)] if offered else None)
+                driven = len(self.entry) if offered else -1
             self.note("in", blocks, len(self.entry) if offered else None)
             ready = self.random.randrange(16) >= rates[1]
             self.dut.o_ready.value = ready

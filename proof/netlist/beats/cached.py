@@ -6,6 +6,7 @@ stores, are questions about the rest of the design, in which these parts are lef
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection
 from functools import cached_property
 from math import inf
@@ -172,9 +173,10 @@ class CachedParts:
             raise StructureError(f"the cache of {self.design.top} does not write whole rows")
         control = self._without(kind, [DIVIDER])
         ports = {name: port["bits"] for name, port in control["ports"].items()}
-        made = {bit: one for name in ROW for bit, one in zip(ports[name], ports[f"{DIVIDER}_{name}"], strict=True)}
-        if sorted(bit for bank in banks for bit in bank.read) != sorted(made):
+        row, given = ([bit for name in ROW for bit in ports[f"{of}{name}"]] for of in ("", f"{DIVIDER}_"))
+        if Counter(bit for bank in banks for bit in bank.read) != Counter(row):  # each bit of the row once
             raise StructureError("the cache does not give the row that it reads")
+        made = dict(zip(row, given, strict=True))
         drivers, cells = drivers_of(whole), control["cells"]
         for bank in banks:
             for read, written in zip(bank.read, bank.written, strict=True):

@@ -171,6 +171,11 @@ WIRES = {
         r"assign computes = \1 | other[count[6:0]];",
         "write whole rows",
     ),
+    "a bit of a row twice": (
+        r"(?s)(module square_row_cache\(.*?;)(.*?\.stored\()cells\[19:5\](\)[^;]*;)",
+        r"\1 wire other;\2{ cells[19:6], other }\3 assign cells[5] = cells[4];",
+        "does not give the row",
+    ),
     "parts of a row exchanged": (r"(rows1 \([^;]*\.word\(row_q\[)29:15", r"\g<1>44:30", "one cycle before"),
     "a register that always moves": (r"if \(enable\) (parts\w+_factor_q <=)", r"\1", "without an enable"),
     "lanes exchanged": (r"\.parts\(parts2_factor_q\)", ".parts(parts1_factor_q)", "two modules"),
