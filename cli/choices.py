@@ -9,6 +9,7 @@ from ..hdl import (
     BEST_DECODERS,
     CHOICES,
     DECODER_CHOICES,
+    HADAMARD_CHOICES,
     NVFP4_CHOICES,
     Goal,
     HardwareConfig,

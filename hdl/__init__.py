@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from .config.architecture import (
     CHOICES,
     DECODER_CHOICES,
+    HADAMARD_CHOICES,
     NVFP4_CHOICES,
     Amax,
     AmaxKey,
@@ -79,6 +80,7 @@ __all__ = [
     "CONSTRAINTS",
     "DECODER_CHOICES",
     "GENERIC",
+    "HADAMARD_CHOICES",
     "NVFP4_CHOICES",
     "Amax",
     "AmaxKey",

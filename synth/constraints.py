@@ -25,9 +25,10 @@ def constrained(config: Config, constraints: Mapping[str, Any]) -> Config:
         raise ValueError(
             "latency and frequency_mhz are for blocks: in a tile encoder, name the registers by registered_after"
         )
-    if config.pause:
+    if config.pause or config.interval > 1:
+        form = config.microarchitecture.to_dict()["form"]
         raise ValueError(
-            "the form cache has its own registers: leave out latency and frequency_mhz, or give registered_after"
+            f"the form {form} has its own registers: leave out latency and frequency_mhz, or give registered_after"
         )
     if {*config.microarchitecture.registered_after} - config.always_registered:
         raise ValueError(f"registered_after names the stage boundaries: leave out {' and '.join(constraints)}")

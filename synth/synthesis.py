@@ -57,8 +57,15 @@ NVFP4_DECODER_STAGES = {
 }
 """Stages of an NVFP4 decoder; ``reduced factor`` only if the tensor scale is a largest magnitude."""
 
-HADAMARD_STAGES = {"integer": "integer_number", "result": "rounded_sum"}
-"""Stages of a Hadamard transform."""
+HADAMARD_STAGES = {
+    "integer": "integer_number",
+    "result": "rounded_sum",
+    "sums": "limb_sums",
+    "running sum": "running_sum",
+    "flags": "result_flags",
+    "rounding": "rounded_window",
+}
+"""Stages of a Hadamard transform: the first two at once, the others in limbs."""
 
 TILE_STAGES = {
     "keys": "tile_keys",

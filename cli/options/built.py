@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ...hdl import CHOICES, CONSTRAINTS, DECODER_CHOICES, NVFP4_CHOICES, Microarchitecture
+from ...hdl import CHOICES, CONSTRAINTS, DECODER_CHOICES, HADAMARD_CHOICES, NVFP4_CHOICES, Microarchitecture
 
 OF_ANY = ("registered_after", "optimize", "target", *CONSTRAINTS)
 OF_STREAMS = (*OF_ANY, "interface")
@@ -16,7 +16,7 @@ BUILT: dict[str, tuple[str, ...]] = {
     "cast": OF_STREAMS,
     "two_level_encode": (*NVFP4_CHOICES, *OF_BEATS),
     "two_level_decode": OF_BEATS,
-    "hadamard": OF_STREAMS,
+    "hadamard": (*HADAMARD_CHOICES, *OF_STREAMS),
     "tile": (*CHOICES, *OF_STREAMS),
     "nvfp4_tile": (*NVFP4_CHOICES, *OF_STREAMS),
 }

@@ -110,6 +110,16 @@ class Nvfp4Form(Rule):
     )
 
 
+class HadamardForm(Rule):
+    """The sums of a Hadamard transform."""
+
+    PARALLEL = "parallel", "all bits of all sums at once; a block can enter in every cycle"
+    LIMBS = (
+        "limbs",
+        "16 bits of all sums in a cycle, the lowest first, and then one result in a cycle; a block enters in 17 cycles",
+    )
+
+
 class Interface(Rule):
     """The handshake of hardware."""
 
@@ -126,6 +136,9 @@ DECODER_CHOICES: dict[str, type[Rule]] = {"lane": Lane, "structure": Structure}
 
 NVFP4_CHOICES: dict[str, type[Rule]] = {"form": Nvfp4Form}
 """Fields of `Nvfp4Architecture` that are enumerations."""
+
+HADAMARD_CHOICES: dict[str, type[Rule]] = {"form": HadamardForm}
+"""Fields of `HadamardArchitecture` that are enumerations."""
 
 TOGETHER = {Amax.COMPARE: 2, Amax.RADIX4: 4}
 """How many numbers a node of the tree compares. The other ways to find the largest compare digits."""
@@ -324,7 +337,16 @@ class Nvfp4DecoderArchitecture(BeatArchitecture):
 
 @dataclass(frozen=True, kw_only=True)
 class HadamardArchitecture(StreamArchitecture):
-    """The micro-architecture of a Hadamard transform, which has one form."""
+    """The micro-architecture of a Hadamard transform."""
+
+    CHOICES: ClassVar[Mapping[str, type[Rule]]] = HADAMARD_CHOICES
+
+    form: HadamardForm = HadamardForm.PARALLEL
+
+    @property
+    def always_registered(self) -> frozenset[str]:
+        in_limbs = ("input", "total", "held", "output") if self.form is HadamardForm.LIMBS else ()
+        return super().always_registered | {*in_limbs}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,18 +6,25 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Unpack
 
 from ...spec import BF16, Hadamard
-from ...spec.catalogue import known_name
+from ...spec.catalogue import constructed, known_name
 from ...spec.profiles.resolve import profile_named
-from .architecture import HadamardArchitecture, Interface, StreamFields
+from ..hadamard.schedule import LIMBS, RESULTS
+from .architecture import HadamardArchitecture, HadamardForm, Interface, StreamFields
 from .axis import words_around
 from .beats import StreamConfig
-from .hardware import TargetFields
+from .goals import Goal
+from .hardware import Fields, TargetFields
+
+
+LIMB_STAGES = ("aligned", "level2", "level4", "chosen")
+"""Stage boundaries with registers in limbs by default, next to those that always have some."""
 
 
 class HadamardFields(StreamFields, TargetFields, total=False):
     """Fields of `spec.Hadamard` and of the hardware, which change no bit."""
 
     signs: int
+    form: str
 
 
 def hadamard(format: str | Hadamard, profile: str | None = None, **rules: int) -> Hadamard:
@@ -52,15 +59,43 @@ class HadamardConfig(StreamConfig[Hadamard]):
         return {f"hardware transforms 16 numbers, not {size}: models.rotate does": size != 16}
 
     @classmethod
+    def _architecture(
+        cls, modes: tuple[Hadamard, ...], goal: Goal, target: str, chosen: Fields
+    ) -> HadamardArchitecture:
+        if str(chosen.get("form")) == HadamardForm.LIMBS:
+            chosen.setdefault("registered_after", LIMB_STAGES)
+        return constructed(HadamardArchitecture, chosen)
+
+    @classmethod
     def _rule_names(cls) -> list[str]:
         return ["signs"]
 
     @property
     def stages(self) -> tuple[str, ...]:
         """Stage boundaries: ``input``, ``aligned`` (the numbers as integers), ``level1`` to ``level4`` (their sums and
-        differences) and ``output``.
+        differences) and ``output``. In limbs also ``total`` (what is kept of the sums while limbs come), ``held`` (the
+        same, while results are rounded) and ``chosen`` (what is kept of one sum).
         """
-        return "input", "aligned", "level1", "level2", "level3", "level4", "output"
+        by_result = ("total", "held", "chosen") if self.in_limbs else ()
+        return "input", *self.sum_stages, *by_result, "output"
+
+    @property
+    def sum_stages(self) -> tuple[str, ...]:
+        """Stage boundaries up to the sums."""
+        return "aligned", "level1", "level2", "level3", "level4"
+
+    @property
+    def in_limbs(self) -> bool:
+        """Are sums made limb by limb?"""
+        return self.microarchitecture.form is HadamardForm.LIMBS
+
+    @property
+    def interval(self) -> int:
+        return LIMBS if self.in_limbs else 1
+
+    @property
+    def latency(self) -> int:
+        return super().latency + (LIMBS - 1 + RESULTS - 1) * self.in_limbs
 
     @property
     def title(self) -> str:

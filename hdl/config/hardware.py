@@ -327,12 +327,22 @@ class HardwareConfig(ABC, Generic[Op]):
     @property
     def is_plain(self) -> bool:
         """Do blocks enter whole, and does everything move unless the last result waits?"""
-        return not self.in_beats and not self.pause
+        return not self.in_beats and not self.pause and self.interval == 1
 
     @property
     def is_even(self) -> bool:
-        """Can a part of a block enter in each cycle, and does its result leave after `latency`?"""
+        """Do as many words enter as leave?"""
         return True
+
+    @property
+    def interval(self) -> int:
+        """Cycles in which everything moves, from a block to the next one that can enter: the initiation interval."""
+        return 1
+
+    @property
+    def is_steady(self) -> bool:
+        """Can a part of a block enter in each cycle, and does its result leave after `latency`, if nothing waits?"""
+        return self.is_even and not self.pause and self.interval == 1
 
     @property
     def pause(self) -> int:

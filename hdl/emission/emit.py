@@ -26,6 +26,7 @@ from ..decode.axis import AxisDecoder
 from ..decode.block import BlockDecoder
 from ..decode.lanes import LaneDecoder
 from ..encode.block import BlockConverter
+from ..hadamard.limbs import LimbTransform
 from ..hadamard.transform import HadamardTransform
 from ..handshake.axis import AxisSurrounded
 from ..handshake.skid import SkidBuffered
@@ -84,6 +85,8 @@ def component_of(config: HardwareConfig) -> Component:
         return AxisSurrounded if config.has_axis else SkidBuffered
     if isinstance(config, Nvfp4Config) and config.microarchitecture.form is Nvfp4Form.CACHE:
         return CachedEncoder
+    if config.interval > 1:
+        return LimbTransform
     with_lanes = COMPONENTS | WITH_LANES if config.in_beats else COMPONENTS
     return (WITH_AXIS if config.has_axis else with_lanes)[type(config)]
 
@@ -252,7 +255,9 @@ def _timing(config: HardwareConfig) -> str:
     timing = f"Latency: {config.latency} cycles, if nothing waits ({ready}); a block can enter in every cycle"
     if config.pause:
         return f"{timing}, but waits {config.pause} cycles if no block before had its scale since d changed."
-    return f"{timing} (initiation interval 1)."
+    if config.interval > 1:
+        timing = timing.removesuffix("every cycle") + f"every {config.interval} cycles"
+    return f"{timing} (initiation interval {config.interval})."
 
 
 # Style warnings of Verilator that are turned off under -Wall.

@@ -87,12 +87,17 @@ def bench(config: HardwareConfig, name: str, seed: int = 0) -> str:
         around, top = around_axis(config, name)
         connected = ", ".join(f".{port.name}({port.name})" for port in config.ports)
         rows = _rows(config, seed)
-        more = (not config.is_even) + config.pause  # for words that complete no beat, or blocks that stop
+        more = (not config.is_even) + _waiting(config)  # for words that complete no beat, or blocks that stop
         cycles = config.latency + more * len(rows)
         return bench_of(name, config.ports, rows, [f"{top} dut ({connected});"], cycles) + around
     pins = ", ".join(f".{pin.name}({pin.name})" for pin in config.pins)
     rows = _rows(config, seed)
-    return bench_of(name, config.pins, rows, [f"{name} dut ({pins});"], config.latency + config.pause * len(rows))
+    return bench_of(name, config.pins, rows, [f"{name} dut ({pins});"], config.latency + _waiting(config) * len(rows))
+
+
+def _waiting(config: HardwareConfig) -> int:
+    """Cycles for which a block may wait until it can enter, or inside."""
+    return config.pause + config.interval - 1
 
 
 def bench_of(name: str, ports: Sequence[Port], rows: Sequence[Row], instances: Sequence[str], latency: int) -> str:

@@ -19,14 +19,13 @@ class BeatFlow(Flow):
 
     @property
     def settled(self) -> int:
-        return 2 * (self.config.latency + self.config.beats) + self.config.pause
+        return 2 * (self.config.latency + self.config.beats) + self.config.pause + self.config.interval
 
     def passed(self, moving: bool) -> int:
         return 1  # time is the number of cycles
 
     def check_ready(self, moving: bool, valid: bool, ready: bool, results: int) -> None:
-        is_even = self.config.is_even and not self.config.pause
-        self.free = self.free + 1 if ready and self.time and is_even else 0
+        self.free = self.free + 1 if ready and self.time and self.config.is_steady else 0
         if self.free > self.settled and not moving:
             raise FlowError(f"no beat can enter although nothing waits, after {results} beats")
         part = self.config.gathered

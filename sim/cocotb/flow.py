@@ -75,8 +75,7 @@ class Flow:
                 await Timer(1, "ns")
                 await self.edge()
             await Timer(1, "ns")
-            is_steady = self.config.is_even and not self.config.pause
-            if self.bit("o_valid", []) == reset and (reset or is_steady):
+            if self.bit("o_valid", []) == reset and (reset or self.config.is_steady):
                 raise FlowError("a reset does not clear o_valid" if reset else f"no result after {cycles} cycles")
         self.dut.rst.value = 0
         self.dut.i_valid.value = 0
@@ -89,7 +88,7 @@ class Flow:
         self.entry = []
         self.time, offered, waiting, driven = 0, False, None, -1
         rest, rates = self.settled, FULL
-        for cycle in range((64 + self.config.pause) * (len(blocks) + self.settled) + 64):
+        for cycle in range((64 + self.config.pause + self.config.interval) * (len(blocks) + self.settled) + 64):
             if gaps and cycle % 64 == 0:
                 rates = self.random.choice(GAPS), self.random.choice(GAPS)
             offered = len(self.entry) < len(blocks) and (offered or self.random.randrange(16) >= rates[0])
@@ -114,7 +113,7 @@ class Flow:
             if offered and moving:
                 self.entry.append(self.time)
                 offered = False
-            self.time += self.passed(moving)
+            self.time += self.passed(moving if self.config.pause else ready or not valid)
             rest -= len(results) == len(blocks)  # nothing may come after the last
             if not rest:
                 return results
@@ -133,7 +132,8 @@ class Flow:
     def check_ready(self, moving: bool, valid: bool, ready: bool, results: int) -> None:
         """Raise `FlowError` if ``i_ready`` (``moving``) is wrong."""
         goes = ready or not valid
-        if (moving and not goes) or (goes and not moving and not self.config.pause):
+        can_enter = not self.entry or self.time >= self.entry[-1] + self.config.interval
+        if (moving and not goes) or (moving != (goes and can_enter) and not self.config.pause):
             raise FlowError(
                 f"i_ready is {moving:d} while o_valid is {valid:d} and o_ready {ready:d}, after {results} results"
             )

@@ -36,7 +36,7 @@ class BeatDriver(StalledDriver):
     def __init__(self, library: Path, config: HardwareConfig, seed: int = 0, is_ours: bool = True) -> None:
         super().__init__(library, config, seed)
         self.config, self.beats = config, config.beats
-        self.is_even = config.is_even and not config.pause and is_ours
+        self.is_steady = config.is_steady and is_ours
 
     def __call__(self, entering: Transactions) -> Transactions:
         found = super().__call__(in_beats(entering, self.inputs, self.beats))
@@ -53,8 +53,8 @@ class BeatDriver(StalledDriver):
             self.seed & 0xFFFFFFFF,
             config.is_elastic,
             config.gathered,
-            self.is_even,
-            self.pause,
+            self.is_steady,
+            self.pause + self.interval - 1,
         )
         fault, results = self._call("mxcast_beats", inputs, outputs, *given, found=2)
         if fault:

@@ -13,7 +13,7 @@ from .driver import Driver
 
 FAULTS = (
     "",
-    "i_ready is not o_ready or else no o_valid",
+    "i_ready is not o_ready or else no o_valid, or a block can enter in the interval of another",
     "a result changed while it was not taken",
     "a result came without a block",
     "a block has no result",
@@ -38,7 +38,7 @@ class StalledDriver(Driver):
 
     def __init__(self, library: Path, config: HardwareConfig, seed: int = 0) -> None:
         super().__init__(library, config.ports)
-        self.latency, self.pause, self.seed = config.latency, config.pause, seed
+        self.latency, self.pause, self.interval, self.seed = config.latency, config.pause, config.interval, seed
 
     def seeded(self, seed: int) -> StalledDriver:
         """The design with other gaps."""
@@ -47,7 +47,7 @@ class StalledDriver(Driver):
         return other
 
     def fill(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
-        given = self.latency, self.seed & 0xFFFFFFFF, self.pause
+        given = self.latency, self.seed & 0xFFFFFFFF, self.pause, self.interval
         fault, results = self._call("mxcast_handshake", inputs, outputs, *given, found=2)
         if fault:
             raise HandshakeError(f"{FAULTS[fault]}: after {results} results, with the gaps of seed {self.seed}")

@@ -17,7 +17,7 @@ MXCAST_ENTRY(mxcast_beats) {
         const uint64_t latency = given[0], beats = given[1], settled = 2 * (latency + beats);
         const bool is_elastic = given[3];  // no output follows an input within the cycle
         const uint64_t part = given[4];
-        const bool is_even = given[5];  // a beat can enter in each cycle, and its result leaves after the latency
+        const bool is_steady = given[5];  // a beat can enter in each cycle, and its result leaves after the latency
         const uint64_t pause = given[6];  // cycles in which beats may stop
         uint64_t done = 0;
         Fault fault = NONE;
@@ -80,7 +80,7 @@ MXCAST_ENTRY(mxcast_beats) {
                 before = now;
                 first = dut.o_first;
                 last = dut.o_last;
-                free = dut.o_ready && is_even ? free + 1 : 0;
+                free = dut.o_ready && is_steady ? free + 1 : 0;
                 if (offered && dut.i_ready) {
                     if (entered % part == part - 1) completed[entered / part % 256] = cycle;
                     ++entered;

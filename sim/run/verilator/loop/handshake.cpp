@@ -13,6 +13,7 @@ enum Fault { NONE, READY, CHANGED, EXTRA, LOST, LATE };
 MXCAST_ENTRY(mxcast_handshake) {
     return reason([&] {
         const uint64_t latency = given[0], pause = given[2];  // cycles in which blocks may stop
+        const uint64_t interval = given[3];  // moves from a block to the next one that can enter
         uint64_t done = 0;
         Fault fault = NONE;
         if (count) {
@@ -24,10 +25,10 @@ MXCAST_ENTRY(mxcast_handshake) {
             design.reset();
 
             Held before, now;
-            uint64_t entered = 0, moves = 0;
+            uint64_t entered = 0, moves = 0, next = 0;
             uint64_t entry[256];  // by transaction: how often everything has moved before it entered
             bool offered = false, waits = false;
-            const uint64_t most = (64 + pause) * count + 64 * latency + 1024;
+            const uint64_t most = (64 + pause + interval) * count + 64 * latency + 1024;
             for (uint64_t cycle = 0, rest = latency + pause + 2; fault == NONE && rest; ++cycle) {
                 const bool gap = input.now(cycle);
                 offered = entered < count && (offered || !gap);  // what is offered stays until it is taken
@@ -37,7 +38,7 @@ MXCAST_ENTRY(mxcast_handshake) {
                 dut.eval();
                 now.take(dut);
                 const bool goes = dut.o_ready || !dut.o_valid;
-                if (pause ? dut.i_ready && !goes : dut.i_ready != goes) fault = READY;
+                if (pause ? dut.i_ready && !goes : dut.i_ready != (goes && moves >= next)) fault = READY;
                 if (waits && !(dut.o_valid && now == before)) fault = CHANGED;
                 if (dut.o_valid) {
                     if (done == entered) {
@@ -52,9 +53,10 @@ MXCAST_ENTRY(mxcast_handshake) {
                 before = now;
                 if (offered && dut.i_ready) {
                     entry[entered++ % 256] = moves;
+                    next = moves + interval;
                     offered = false;
                 }
-                moves += dut.i_ready;
+                moves += pause ? dut.i_ready : goes;
                 rest -= done == count;  // nothing may come after the last
                 if (cycle == most) fault = LOST;
                 edge(dut);

@@ -1,0 +1,321 @@
+"""The random Hadamard transform limb by limb: 16 bits of all sums in a cycle, then one result in a cycle.
+
+A number is an integer of 262 bits, but has bits in two limbs only. So a lane places its significand by the low bits of
+its exponent, and chooses the limb by the high ones. The sums of limbs are those of `HadamardTransform`, in 21 bits. What
+does not fit into a limb of a sum is carried to the next one. While limbs come, the one with the leading bit so far is
+kept, so no sum is ever there as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec import BF16
+from ..config.hadamard import HadamardConfig
+from ..emission.modules import instantiated
+from ..encode.operand import lane_name
+from ..lanes.control import FlowControl
+from ..primitives.pipeline import Pipeline
+from ..primitives.register import Stage, enable_port, held
+from .rounding import FLAGS, INF, Window, round_window
+from .schedule import LEVELS, LIMB, LIMBS, RESULTS
+from .transform import butterfly, significand
+
+NUMBER = (LIMBS - 1).bit_length()
+"""Bits of the number of a limb."""
+LIMB_SUM = LIMB + 1 + LEVELS
+"""Bits of a sum of limbs."""
+KEPT = {"bits": 2 * LIMB, "number": NUMBER, "rest": 1, "sign": 1}
+"""What is kept of a sum, as in `Window`, with its bits."""
+SPECIALS = 1 + 2 * RESULTS
+"""Bits about the numbers of a block: is any NaN, which are Inf, and which are negative."""
+
+
+class NumberLimb(wiring.Component):
+    """A limb of a number as an integer in units of the smallest number. The result for NaN and Inf is arbitrary.
+
+    Ports
+    -----
+    x : in, the number
+    is_negated : in, whether its sign changes
+    limb : in, the number of the limb
+    y : out, the limb
+    """
+
+    def __init__(self, config: HadamardConfig) -> None:
+        super().__init__({"x": In(BF16.bits), "is_negated": In(1), "limb": In(NUMBER), "y": Out(LIMB)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        number, place = significand(m, self.x, self.is_negated)
+        low = LIMB.bit_length() - 1
+        placed = Signal(signed(len(number) + LIMB - 1))
+        difference = Signal(signed(NUMBER + 1))
+        sign = number[-1]
+        above = Cat(placed[LIMB:], sign.replicate(2 * LIMB - len(placed)))
+        m.d.comb += [
+            placed.eq(number << place[:low]),
+            difference.eq(self.limb - place[low:]),
+            self.y.eq(sign.replicate(LIMB)),
+        ]
+        with m.If(difference < 0):
+            m.d.comb += self.y.eq(0)
+        with m.Elif(~difference.any()):
+            m.d.comb += self.y.eq(placed[:LIMB])
+        with m.Elif(~difference[1:].any()):
+            m.d.comb += self.y.eq(above)
+        return m
+
+
+class LimbSums(wiring.Component):
+    """The sums and differences of a limb of each number, and what is special about the numbers.
+
+    Ports
+    -----
+    x : in, the numbers
+    limb : in, the number of the limb
+    enable : in, of the registers, if there are any
+    sums : out, the sum of each result
+    sums_limb : out, the number of the limb
+    specials : out, whether any number is NaN, which are Inf, and which are negative
+    """
+
+    kind = "limb_sums"
+
+    def __init__(self, config: HadamardConfig) -> None:
+        self.config = config
+        size = config.numerics.block_size
+        entering = {"x": In(size * BF16.bits), "limb": In(NUMBER), **enable_port(config, config.sum_stages)}
+        leaving = {"sums": Out(size * LIMB_SUM), "sums_limb": Out(NUMBER), "specials": Out(SPECIALS)}
+        super().__init__(entering | leaving)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        rules, lanes = self.config.numerics, range(self.config.numerics.block_size)
+        names = [lane_name("sum", lane, rules) for lane in lanes]
+        numbers = [self.x.word_select(lane, BF16.bits) for lane in lanes]
+        magnitudes = [number[:-1] for number in numbers]
+        specials = Cat(
+            Cat(magnitude > INF for magnitude in magnitudes).any(),
+            Cat(magnitude == INF for magnitude in magnitudes),
+            Cat(number[-1] for number in numbers),
+        )
+        limbs = {}
+        for lane, name in enumerate(names):
+            limb = NumberLimb(self.config)
+            m.submodules[lane_name("limb", lane, rules)] = instantiated(limb, platform)
+            m.d.comb += [
+                limb.x.eq(numbers[lane]),
+                limb.is_negated.eq(rules.signs >> lane & 1),
+                limb.limb.eq(self.limb),
+            ]
+            limbs[name] = Cat(limb.y, Const(0, 1))  # limbs have no sign
+        now = Stage(m, self, control=("limb",)).crossed("aligned", **limbs, specials=specials)
+        for level in range(LEVELS):
+            sums = butterfly(m, now, names, level, LIMB + 1)
+            now = now.crossed(f"level{level + 1}", **sums, specials=now.specials)
+        m.d.comb += [
+            self.sums.eq(Cat(now.values[name] for name in names)),
+            self.sums_limb.eq(now.limb),
+            self.specials.eq(now.specials),
+        ]
+        return m
+
+
+class RunningSum(wiring.Component):
+    """The limbs of a sum, of which it keeps the last one with a bit that differs from the bit below it, and the one
+    before. If it is the only one, the leading bit of the sum is there, or at the top of the limb before.
+
+    Ports
+    -----
+    limb_sum : in, the sum of limbs
+    limb : in, the number of the limb
+    enable : in, of the registers
+    bits, number, rest, sign : out, what is kept (`Window`), after the last limb
+    """
+
+    kind = "running_sum"
+
+    def __init__(self, config: HadamardConfig) -> None:
+        self.config = config
+        entering = {"limb_sum": In(signed(LIMB_SUM)), "limb": In(NUMBER), "enable": In(1)}
+        super().__init__({**entering, **{name: Out(bits) for name, bits in KEPT.items()}})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        is_first = Signal()
+        carried = Signal(signed(LEVELS + 1), reset_less=True)
+        total = Signal(signed(LIMB_SUM + 1))
+        digits = Signal(LIMB)
+        previous = Signal(LIMB, reset_less=True)
+        has_lower = Signal(reset_less=True)  # is a bit set in the limbs before the one before?
+        bits = Signal(2 * LIMB, reset_less=True)
+        number = Signal(NUMBER, reset_less=True)
+        rest = Signal(reset_less=True)
+        changes = Signal()
+        m.d.comb += [
+            is_first.eq(~self.limb.any()),
+            total.eq(self.limb_sum + Mux(is_first, 0, carried)),
+            digits.eq(total),
+            changes.eq((digits ^ Cat(previous[-1], digits[:-1])).any()),
+            self.bits.eq(bits),
+            self.number.eq(number),
+            self.rest.eq(rest),
+            self.sign.eq(previous[-1]),
+        ]
+        with m.If(self.enable):
+            m.d.sync += [
+                carried.eq(total >> LIMB),
+                previous.eq(digits),
+                has_lower.eq(~is_first & (has_lower | previous.any())),
+            ]
+            with m.If(is_first | changes):
+                m.d.sync += [
+                    bits.eq(Cat(previous & (~is_first).replicate(LIMB), digits)),
+                    number.eq(self.limb),
+                    rest.eq(~is_first & has_lower),
+                ]
+        return m
+
+
+class ResultFlags(wiring.Component):
+    """The flags of a result.
+
+    Ports
+    -----
+    specials : in, as of `LimbSums`
+    result : in, the number of the result
+    is_nan, is_infinite, inf_sign : out, flags that replace the sum
+    """
+
+    def __init__(self, config: HadamardConfig) -> None:
+        self.config = config
+        entering = {"specials": In(SPECIALS), "result": In((RESULTS - 1).bit_length())}
+        super().__init__({**entering, **dict.fromkeys(FLAGS, Out(1))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        rules = self.config.numerics
+        any_nan, infinite, signs = self.specials[0], self.specials[1 : 1 + RESULTS], self.specials[1 + RESULTS :]
+        changed = Signal(RESULTS)
+        negative = Signal()
+        positive = Signal()
+        # number i is subtracted in result j if an odd number of bits of i & j are set
+        parities = (
+            Cat(self.result[place] for place in range(len(self.result)) if i >> place & 1).xor() if i else Const(0)
+            for i in range(RESULTS)
+        )
+        m.d.comb += [
+            changed.eq(signs ^ rules.signs ^ Cat(parities)),
+            negative.eq((infinite & changed).any()),
+            positive.eq((infinite & ~changed).any()),
+            self.is_nan.eq(any_nan | negative & positive),
+            self.is_infinite.eq(infinite.any()),
+            self.inf_sign.eq(negative),
+        ]
+        return m
+
+
+class RoundedWindow(wiring.Component):
+    """A quarter of a sum of which a `Window` is kept, rounded to nearest even (`round_window`).
+
+    Ports
+    -----
+    bits, number, rest, sign : in, what is kept
+    is_nan, is_infinite, inf_sign : in, flags that replace the sum
+    y : out, the number
+    """
+
+    def __init__(self, config: HadamardConfig) -> None:
+        entering = {name: In(bits) for name, bits in KEPT.items()}
+        super().__init__({**entering, **dict.fromkeys(FLAGS, In(1)), "y": Out(BF16.bits)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        window = Window(~self.number.any(), self.number, self.bits, self.rest, self.sign)
+        round_window(m, self, window, LIMB)
+        return m
+
+
+def chosen(words: Sequence[Value], number: Value) -> Value:
+    """The word of a number."""
+    for bit in number:
+        words = [Mux(bit, second, first) for first, second in zip(words[::2], words[1::2], strict=True)]
+    return words[0]
+
+
+class LimbTransform(Pipeline[HadamardConfig]):
+    """A `HadamardTransform` that takes a block in 17 cycles."""
+
+    SIGNALS = frozenset(
+        ("back_enable", "reads", "has_block", "limb", "enters", "ends", "complete", "result", "rounds", "kept", "its")
+    )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, control = self.config, FlowControl(self.config)
+        registered = config.microarchitecture.registered_after
+        before = [place for place in registered if place in config.sum_stages]
+        behind = registered[registered.index("held") + 1 :]
+        has_block = Signal()
+        limb = Signal(NUMBER)
+        enters = Signal()
+        m.d.comb += [
+            self.enable.eq(control.back_enable),
+            enters.eq(~has_block | (limb == LIMBS - 1)),
+            self.i_ready.eq(self.enable & enters),
+        ]
+        with m.If(self.enable):
+            m.d.sync += limb.eq(Mux(enters, 0, limb + 1))
+            with m.If(enters):
+                m.d.sync += has_block.eq(self.i_valid)
+        x = held(m, self.i_ready, "input", {"x": self.x})["x"]
+
+        sums = LimbSums(config)
+        m.submodules.limb_sums = instantiated(sums, platform)
+        m.d.comb += [sums.x.eq(x), sums.limb.eq(limb)]
+        if before:
+            m.d.comb += sums.enable.eq(self.enable)
+        ends = control.chain(m, has_block, before, self.enable) & (sums.sums_limb == LIMBS - 1)
+        running = []
+        for lane in range(RESULTS):
+            part = RunningSum(config)
+            m.submodules[lane_name("running", lane, config.numerics)] = instantiated(part, platform)
+            m.d.comb += [
+                part.limb_sum.eq(sums.sums.word_select(lane, LIMB_SUM)),
+                part.limb.eq(sums.sums_limb),
+                part.enable.eq(self.enable),
+            ]
+            running.append(Cat(getattr(part, name) for name in KEPT))
+        complete = Signal()
+        rounds = Signal()
+        result = Signal(range(RESULTS))
+        with m.If(self.enable):
+            m.d.sync += complete.eq(ends)
+            m.d.sync += rounds.eq(complete | (rounds & ~result.all()))
+            m.d.sync += result.eq(Mux(complete, 0, result + 1))
+        specials = held(m, self.enable, "total", {"specials": sums.specials})["specials"]
+        kept = held(m, self.enable & complete, "held", {"kept": Cat(running), "specials": specials})
+
+        flags, rounded = ResultFlags(config), RoundedWindow(config)
+        m.submodules.flags = instantiated(flags, platform)
+        m.submodules.rounded = instantiated(rounded, platform)
+        its = Signal(sum(KEPT.values()))
+        m.d.comb += [
+            flags.specials.eq(kept["specials"]),
+            flags.result.eq(result),
+            its.eq(chosen([kept["kept"].word_select(lane, len(its)) for lane in range(RESULTS)], result)),
+        ]
+        now = Stage(m, self).crossed("chosen", its=its, **{name: getattr(flags, name) for name in FLAGS})
+        m.d.comb += Cat(getattr(rounded, name) for name in KEPT).eq(now.its)
+        m.d.comb += [getattr(rounded, name).eq(now.values[name]) for name in FLAGS]
+        y = Signal(RESULTS * BF16.bits, name="y_output_q", reset_less=True)
+        with m.If(self.enable):
+            m.d.sync += y.eq(Cat(y[BF16.bits :], rounded.y))
+        m.d.comb += [self.y.eq(y), control.reads.eq(rounds & result.all())]
+        control.leave(m, [*behind], self.o_valid, self.o_ready)
+        return m
