@@ -8,15 +8,19 @@ from typing import ClassVar, Unpack
 from ...spec import BF16, Hadamard
 from ...spec.catalogue import constructed, known_name
 from ...spec.profiles.resolve import profile_named
-from ..hadamard.schedule import LIMBS, RESULTS
+from ..hadamard.schedule import LEVELS, LIMBS, RESULTS
 from .architecture import HadamardArchitecture, HadamardForm, Interface, StreamFields
 from .axis import words_around
 from .beats import StreamConfig
 from .goals import Goal
 from .hardware import Fields, TargetFields
 
-
-LIMB_STAGES = ("aligned", "level2", "level4", "chosen")
+LEVEL_STAGES = tuple(f"level{level + 1}" for level in range(LEVELS))
+SUM_STAGES = ("placed", "aligned", *LEVEL_STAGES)
+"""Stage boundaries in the sums of limbs."""
+ROUNDING_STAGES = ("leading", "shifted", "magnitude")
+"""Stage boundaries in the rounding of one sum."""
+USUAL_STAGES = ("placed", "aligned", "level2", "level4", "digits", "chosen", *ROUNDING_STAGES)
 """Stage boundaries with registers in limbs by default, next to those that always have some."""
 
 
@@ -63,7 +67,7 @@ class HadamardConfig(StreamConfig[Hadamard]):
         cls, modes: tuple[Hadamard, ...], goal: Goal, target: str, chosen: Fields
     ) -> HadamardArchitecture:
         if str(chosen.get("form")) == HadamardForm.LIMBS:
-            chosen.setdefault("registered_after", LIMB_STAGES)
+            chosen.setdefault("registered_after", USUAL_STAGES)
         return constructed(HadamardArchitecture, chosen)
 
     @classmethod
@@ -73,16 +77,15 @@ class HadamardConfig(StreamConfig[Hadamard]):
     @property
     def stages(self) -> tuple[str, ...]:
         """Stage boundaries: ``input``, ``aligned`` (the numbers as integers), ``level1`` to ``level4`` (their sums and
-        differences) and ``output``. In limbs also ``total`` (what is kept of the sums while limbs come), ``held`` (the
-        same, while results are rounded) and ``chosen`` (what is kept of one sum).
-        """
-        by_result = ("total", "held", "chosen") if self.in_limbs else ()
-        return "input", *self.sum_stages, *by_result, "output"
+        differences) and ``output``.
 
-    @property
-    def sum_stages(self) -> tuple[str, ...]:
-        """Stage boundaries up to the sums."""
-        return "aligned", "level1", "level2", "level3", "level4"
+        In limbs also ``placed`` (the numbers as parts of integers), ``digits`` (a limb of each sum), ``total`` (what is
+        kept of the sums while limbs come), ``held`` (the same, while results are rounded), ``chosen`` (what is kept of
+        one sum), ``leading`` (the place of its leading bit), ``shifted`` and ``magnitude`` (the bits of the result).
+        """
+        if not self.in_limbs:
+            return "input", "aligned", *LEVEL_STAGES, "output"
+        return "input", *SUM_STAGES, "digits", "total", "held", "chosen", *ROUNDING_STAGES, "output"
 
     @property
     def in_limbs(self) -> bool:
@@ -116,7 +119,7 @@ def hadamard_config(
     """The configuration of a Hadamard transform, with the parameters and the errors of `converter_config`.
 
     ``format`` is ``hadamard16``, a `Hadamard` or a `HadamardConfig`. ``fields`` are ``signs``, which replace the signs
-    of the profile, ``registered_after`` and ``interface``. The only profile is ``te``, the signs of
+    of the profile, ``form``, ``registered_after`` and ``interface``. The only profile is ``te``, the signs of
     Transformer Engine. ``target`` and ``optimize`` do not change the hardware.
 
     >>> hadamard_config("hadamard16", signs=0).numerics

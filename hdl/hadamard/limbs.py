@@ -1,9 +1,9 @@
 """The random Hadamard transform limb by limb: 16 bits of all sums in a cycle, then one result in a cycle.
 
-A number is an integer of 262 bits, but has bits in two limbs only. So a lane places its significand by the low bits of
-its exponent, and chooses the limb by the high ones. The sums of limbs are those of `HadamardTransform`, in 21 bits. What
-does not fit into a limb of a sum is carried to the next one. While limbs come, the one with the leading bit so far is
-kept, so no sum is ever there as a whole.
+A number is an integer of 262 bits, but its significand lies in two limbs. So a lane shifts the significand by the low
+bits of the exponent, and chooses the limb by the high ones. The sums of limbs are those of `HadamardTransform`, in 21
+bits. What does not fit into a limb of a sum is carried to the next one. While limbs come, the one with the leading bit
+so far is kept, so no sum is ever there as a whole.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec import BF16
-from ..config.hadamard import HadamardConfig
+from ..config.hadamard import ROUNDING_STAGES, SUM_STAGES, HadamardConfig
 from ..emission.modules import instantiated
 from ..encode.operand import lane_name
 from ..lanes.control import FlowControl
+from ..nvfp4.encoder import connect_enable
 from ..primitives.pipeline import Pipeline
 from ..primitives.register import Stage, enable_port, held
 from .rounding import FLAGS, INF, Window, round_window
@@ -43,11 +44,14 @@ class NumberLimb(wiring.Component):
     x : in, the number
     is_negated : in, whether its sign changes
     limb : in, the number of the limb
+    enable : in, of the registers, if there are any
     y : out, the limb
     """
 
     def __init__(self, config: HadamardConfig) -> None:
-        super().__init__({"x": In(BF16.bits), "is_negated": In(1), "limb": In(NUMBER), "y": Out(LIMB)})
+        self.config = config
+        entering = {"x": In(BF16.bits), "is_negated": In(1), "limb": In(NUMBER)}
+        super().__init__({**entering, **enable_port(config, ("placed",)), "y": Out(LIMB)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -55,17 +59,15 @@ class NumberLimb(wiring.Component):
         low = LIMB.bit_length() - 1
         placed = Signal(signed(len(number) + LIMB - 1))
         difference = Signal(signed(NUMBER + 1))
-        sign = number[-1]
-        above = Cat(placed[LIMB:], sign.replicate(2 * LIMB - len(placed)))
-        m.d.comb += [
-            placed.eq(number << place[:low]),
-            difference.eq(self.limb - place[low:]),
-            self.y.eq(sign.replicate(LIMB)),
-        ]
+        m.d.comb += placed.eq(number << place[:low])
+        now = Stage(m, self, control=("limb",)).crossed("placed", placed=placed, first=place[low:])
+        sign = now.placed[-1]
+        above = Cat(now.placed[LIMB:], sign.replicate(2 * LIMB - len(placed)))
+        m.d.comb += [difference.eq(now.limb - now.first), self.y.eq(sign.replicate(LIMB))]
         with m.If(difference < 0):
             m.d.comb += self.y.eq(0)
         with m.Elif(~difference.any()):
-            m.d.comb += self.y.eq(placed[:LIMB])
+            m.d.comb += self.y.eq(now.placed[:LIMB])
         with m.Elif(~difference[1:].any()):
             m.d.comb += self.y.eq(above)
         return m
@@ -80,7 +82,7 @@ class LimbSums(wiring.Component):
     limb : in, the number of the limb
     enable : in, of the registers, if there are any
     sums : out, the sum of each result
-    sums_limb : out, the number of the limb
+    sums_limb, is_first : out, the number of the limb, and whether it is limb 0
     specials : out, whether any number is NaN, which are Inf, and which are negative
     """
 
@@ -89,8 +91,13 @@ class LimbSums(wiring.Component):
     def __init__(self, config: HadamardConfig) -> None:
         self.config = config
         size = config.numerics.block_size
-        entering = {"x": In(size * BF16.bits), "limb": In(NUMBER), **enable_port(config, config.sum_stages)}
-        leaving = {"sums": Out(size * LIMB_SUM), "sums_limb": Out(NUMBER), "specials": Out(SPECIALS)}
+        entering = {"x": In(size * BF16.bits), "limb": In(NUMBER), **enable_port(config, SUM_STAGES)}
+        leaving = {
+            "sums": Out(size * LIMB_SUM),
+            "sums_limb": Out(NUMBER),
+            "is_first": Out(1),
+            "specials": Out(SPECIALS),
+        }
         super().__init__(entering | leaving)
 
     def elaborate(self, platform: object) -> Module:
@@ -108,19 +115,19 @@ class LimbSums(wiring.Component):
         for lane, name in enumerate(names):
             limb = NumberLimb(self.config)
             m.submodules[lane_name("limb", lane, rules)] = instantiated(limb, platform)
-            m.d.comb += [
-                limb.x.eq(numbers[lane]),
-                limb.is_negated.eq(rules.signs >> lane & 1),
-                limb.limb.eq(self.limb),
-            ]
+            m.d.comb += [limb.x.eq(numbers[lane]), limb.is_negated.eq(rules.signs >> lane & 1), limb.limb.eq(self.limb)]
+            connect_enable(m, self, limb)
             limbs[name] = Cat(limb.y, Const(0, 1))  # limbs have no sign
-        now = Stage(m, self, control=("limb",)).crossed("aligned", **limbs, specials=specials)
+        now = Stage(m, self, control=("limb",))
+        now = now.crossed("placed", is_first=~self.limb.any(), specials=specials)
+        now = now.crossed("aligned", **limbs, is_first=now.is_first, specials=now.specials)
         for level in range(LEVELS):
             sums = butterfly(m, now, names, level, LIMB + 1)
-            now = now.crossed(f"level{level + 1}", **sums, specials=now.specials)
+            now = now.crossed(f"level{level + 1}", **sums, is_first=now.is_first, specials=now.specials)
         m.d.comb += [
             self.sums.eq(Cat(now.values[name] for name in names)),
             self.sums_limb.eq(now.limb),
+            self.is_first.eq(now.is_first),
             self.specials.eq(now.specials),
         ]
         return m
@@ -133,7 +140,7 @@ class RunningSum(wiring.Component):
     Ports
     -----
     limb_sum : in, the sum of limbs
-    limb : in, the number of the limb
+    limb, is_first : in, the number of the limb, and whether it is limb 0
     enable : in, of the registers
     bits, number, rest, sign : out, what is kept (`Window`), after the last limb
     """
@@ -142,42 +149,37 @@ class RunningSum(wiring.Component):
 
     def __init__(self, config: HadamardConfig) -> None:
         self.config = config
-        entering = {"limb_sum": In(signed(LIMB_SUM)), "limb": In(NUMBER), "enable": In(1)}
+        entering = {"limb_sum": In(signed(LIMB_SUM)), "limb": In(NUMBER), "is_first": In(1), "enable": In(1)}
         super().__init__({**entering, **{name: Out(bits) for name, bits in KEPT.items()}})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        is_first = Signal()
         carried = Signal(signed(LEVELS + 1), reset_less=True)
         total = Signal(signed(LIMB_SUM + 1))
-        digits = Signal(LIMB)
+        m.d.comb += total.eq(self.limb_sum + Mux(self.is_first, 0, carried))
+        with m.If(self.enable):
+            m.d.sync += carried.eq(total >> LIMB)
+        now = Stage(m, self, control=("limb", "is_first")).crossed("digits", digits=total[:LIMB])
         previous = Signal(LIMB, reset_less=True)
-        has_lower = Signal(reset_less=True)  # is a bit set in the limbs before the one before?
+        has_lower = Signal(reset_less=True)  # is a bit set in the limbs before the previous one?
         bits = Signal(2 * LIMB, reset_less=True)
         number = Signal(NUMBER, reset_less=True)
         rest = Signal(reset_less=True)
         changes = Signal()
         m.d.comb += [
-            is_first.eq(~self.limb.any()),
-            total.eq(self.limb_sum + Mux(is_first, 0, carried)),
-            digits.eq(total),
-            changes.eq((digits ^ Cat(previous[-1], digits[:-1])).any()),
+            changes.eq((now.digits ^ Cat(previous[-1], now.digits[:-1])).any()),
             self.bits.eq(bits),
             self.number.eq(number),
             self.rest.eq(rest),
             self.sign.eq(previous[-1]),
         ]
         with m.If(self.enable):
-            m.d.sync += [
-                carried.eq(total >> LIMB),
-                previous.eq(digits),
-                has_lower.eq(~is_first & (has_lower | previous.any())),
-            ]
-            with m.If(is_first | changes):
+            m.d.sync += [previous.eq(now.digits), has_lower.eq(~now.is_first & (has_lower | previous.any()))]
+            with m.If(now.is_first | changes):
                 m.d.sync += [
-                    bits.eq(Cat(previous & (~is_first).replicate(LIMB), digits)),
-                    number.eq(self.limb),
-                    rest.eq(~is_first & has_lower),
+                    bits.eq(Cat(previous & (~now.is_first).replicate(LIMB), now.digits)),
+                    number.eq(now.limb),
+                    rest.eq(~now.is_first & has_lower),
                 ]
         return m
 
@@ -226,12 +228,14 @@ class RoundedWindow(wiring.Component):
     Ports
     -----
     bits, number, rest, sign : in, what is kept
+    enable : in, of the registers, if there are any
     is_nan, is_infinite, inf_sign : in, flags that replace the sum
     y : out, the number
     """
 
     def __init__(self, config: HadamardConfig) -> None:
-        entering = {name: In(bits) for name, bits in KEPT.items()}
+        self.config = config
+        entering = {name: In(bits) for name, bits in KEPT.items()} | enable_port(config, ROUNDING_STAGES)
         super().__init__({**entering, **dict.fromkeys(FLAGS, In(1)), "y": Out(BF16.bits)})
 
     def elaborate(self, platform: object) -> Module:
@@ -259,7 +263,8 @@ class LimbTransform(Pipeline[HadamardConfig]):
         m = Module()
         config, control = self.config, FlowControl(self.config)
         registered = config.microarchitecture.registered_after
-        before = [place for place in registered if place in config.sum_stages]
+        before = [place for place in registered if place in SUM_STAGES]
+        after = [place for place in registered if place == "digits"]
         behind = registered[registered.index("held") + 1 :]
         has_block = Signal()
         limb = Signal(NUMBER)
@@ -278,9 +283,9 @@ class LimbTransform(Pipeline[HadamardConfig]):
         sums = LimbSums(config)
         m.submodules.limb_sums = instantiated(sums, platform)
         m.d.comb += [sums.x.eq(x), sums.limb.eq(limb)]
-        if before:
-            m.d.comb += sums.enable.eq(self.enable)
-        ends = control.chain(m, has_block, before, self.enable) & (sums.sums_limb == LIMBS - 1)
+        connect_enable(m, self, sums)
+        has_limb = control.chain(m, has_block, before, self.enable)
+        ends = control.chain(m, has_limb & (sums.sums_limb == LIMBS - 1), after, self.enable)
         running = []
         for lane in range(RESULTS):
             part = RunningSum(config)
@@ -288,6 +293,7 @@ class LimbTransform(Pipeline[HadamardConfig]):
             m.d.comb += [
                 part.limb_sum.eq(sums.sums.word_select(lane, LIMB_SUM)),
                 part.limb.eq(sums.sums_limb),
+                part.is_first.eq(sums.is_first),
                 part.enable.eq(self.enable),
             ]
             running.append(Cat(getattr(part, name) for name in KEPT))
@@ -298,8 +304,9 @@ class LimbTransform(Pipeline[HadamardConfig]):
             m.d.sync += complete.eq(ends)
             m.d.sync += rounds.eq(complete | (rounds & ~result.all()))
             m.d.sync += result.eq(Mux(complete, 0, result + 1))
-        specials = held(m, self.enable, "total", {"specials": sums.specials})["specials"]
-        kept = held(m, self.enable & complete, "held", {"kept": Cat(running), "specials": specials})
+        now = Stage(m, self).crossed("digits", specials=sums.specials)
+        now = now.crossed("total", specials=now.specials)
+        kept = held(m, self.enable & complete, "held", {"kept": Cat(running), "specials": now.specials})
 
         flags, rounded = ResultFlags(config), RoundedWindow(config)
         m.submodules.flags = instantiated(flags, platform)
@@ -313,6 +320,7 @@ class LimbTransform(Pipeline[HadamardConfig]):
         now = Stage(m, self).crossed("chosen", its=its, **{name: getattr(flags, name) for name in FLAGS})
         m.d.comb += Cat(getattr(rounded, name) for name in KEPT).eq(now.its)
         m.d.comb += [getattr(rounded, name).eq(now.values[name]) for name in FLAGS]
+        connect_enable(m, self, rounded)
         y = Signal(RESULTS * BF16.bits, name="y_output_q", reset_less=True)
         with m.If(self.enable):
             m.d.sync += y.eq(Cat(y[BF16.bits :], rounded.y))

@@ -8,6 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 
 from ...spec import BF16
+from ..primitives.register import Stage
 from .schedule import LIMB
 
 FLAGS = ("is_nan", "is_infinite", "inf_sign")
@@ -40,7 +41,7 @@ def round_window(m: Module, part: wiring.Component, window: Window, most: int) -
     bit is set, and ends below them otherwise. The leading bit is at most ``most`` places below the top of the window:
     with `LIMB` places it may be the top of the lower limb.
     """
-    is_first, number, bits, rest, sign = window
+    now = Stage(m, part, control=FLAGS, values=window._asdict())
     leading = Signal(range(most + 1))
     normal = SIGNIFICAND - 1 + QUARTER  # the first bit of a normal number; smaller numbers begin there too
     places = Signal(range(most + 1))
@@ -50,27 +51,31 @@ def round_window(m: Module, part: wiring.Component, window: Window, most: int) -
     pattern = Signal(BF16.bits + 1)
     m.d.comb += leading.eq(most)
     for place in range(LIMB):
-        with m.If(bits[LIMB + place] ^ sign):  # the last assignment wins: the one for the leading bit
+        with m.If(now.bits[LIMB + place] ^ now.sign):  # the last assignment wins: the one for the leading bit
             m.d.comb += leading.eq(LIMB - 1 - place)
     low = SIGNIFICAND + 1
+    m.d.comb += places.eq(Mux(now.is_first & (leading > LIMB - 1 - normal), LIMB - 1 - normal, leading))
+    now = now.crossed(
+        "leading", places=places, **{name: now.values[name] for name in ("number", "bits", "rest", "sign")}
+    )
+    binade = Cat(Const(0, LIMB.bit_length() - 1), now.number) + LIMB - 1 - normal - now.places
+    m.d.comb += [moved.eq(now.bits << now.places), sticky.eq(moved[:-low].any() | now.rest)]
+    top = moved[-low:] ^ now.sign.replicate(low)
+    now = now.crossed("shifted", binade=binade, top=top, sticky=sticky, sign=now.sign)
+    m.d.comb += kept.eq(now.top + (now.sign & ~now.sticky))
+    now = now.crossed("magnitude", binade=now.binade, kept=kept, sticky=now.sticky, sign=now.sign)
     m.d.comb += [
-        places.eq(Mux(is_first & (leading > LIMB - 1 - normal), LIMB - 1 - normal, leading)),
-        moved.eq(bits << places),
-        sticky.eq(moved[:-low].any() | rest),
-        kept.eq((moved[-low:] ^ sign.replicate(low)) + (sign & ~sticky)),
         pattern.eq(
-            Cat(Const(0, BF16.man_bits), Cat(Const(0, LIMB.bit_length() - 1), number) + LIMB - 1 - normal - places)
-            + kept[1:]
-            + (kept[0] & (kept[1] | sticky))
+            Cat(Const(0, BF16.man_bits), now.binade) + now.kept[1:] + (now.kept[0] & (now.kept[1] | now.sticky))
         ),
         part.y.eq(
             Mux(
-                part.is_nan,
+                now.is_nan,
                 NAN,
                 Mux(
-                    part.is_infinite,
-                    Cat(Const(INF, BF16.bits - 1), part.inf_sign),
-                    Cat(Mux(pattern >= INF, INF, pattern)[: BF16.bits - 1], sign),
+                    now.is_infinite,
+                    Cat(Const(INF, BF16.bits - 1), now.inf_sign),
+                    Cat(Mux(pattern >= INF, INF, pattern)[: BF16.bits - 1], now.sign),
                 ),
             )
         ),

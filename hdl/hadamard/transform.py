@@ -77,6 +77,7 @@ class RoundedSum(wiring.Component):
     """
 
     def __init__(self, config: HadamardConfig) -> None:
+        self.config = config
         super().__init__({"total": In(signed(SUM)), **dict.fromkeys(FLAGS, In(1)), "y": Out(BF16.bits)})
 
     def elaborate(self, platform: object) -> Module:
