@@ -9,6 +9,7 @@ from .questions.elementwise import ProvableCast, ProvableDecode
 from .questions.encode import ProvableEncode
 from .questions.hadamard import ProvableHadamard
 from .questions.lanes import CastInBeats, DecodeInBeats, EncodeInBeats, Nvfp4DecodeInBeats, Nvfp4InBeats
+from .questions.limbs import ProvableLimbs
 from .questions.nvfp4.decoder import ProvableNvfp4Decode
 from .questions.nvfp4.encoder import ProvableNvfp4
 from .questions.provable import AnyProvable
@@ -40,6 +41,8 @@ def provable(config: HardwareConfig) -> AnyProvable:
     """The proof of the operation of a configuration."""
     if config.core is not None:
         return ProvableAround(provable(config.core))
+    if config.interval > 1:
+        return ProvableLimbs()
     if config.pause:
         return ProvableCached()
     return (IN_BEATS if config.in_beats else OPERATIONS)[config.numerics.name]

@@ -162,24 +162,24 @@ class RunningSum(wiring.Component):
         now = Stage(m, self, control=("limb", "is_first")).crossed("digits", digits=total[:LIMB])
         previous = Signal(LIMB, reset_less=True)
         has_lower = Signal(reset_less=True)  # is a bit set in the limbs before the previous one?
-        bits = Signal(2 * LIMB, reset_less=True)
-        number = Signal(NUMBER, reset_less=True)
-        rest = Signal(reset_less=True)
+        kept_bits = Signal(2 * LIMB, reset_less=True)
+        kept_number = Signal(NUMBER, reset_less=True)
+        kept_rest = Signal(reset_less=True)
         changes = Signal()
         m.d.comb += [
             changes.eq((now.digits ^ Cat(previous[-1], now.digits[:-1])).any()),
-            self.bits.eq(bits),
-            self.number.eq(number),
-            self.rest.eq(rest),
+            self.bits.eq(kept_bits),
+            self.number.eq(kept_number),
+            self.rest.eq(kept_rest),
             self.sign.eq(previous[-1]),
         ]
         with m.If(self.enable):
             m.d.sync += [previous.eq(now.digits), has_lower.eq(~now.is_first & (has_lower | previous.any()))]
             with m.If(now.is_first | changes):
                 m.d.sync += [
-                    bits.eq(Cat(previous & (~now.is_first).replicate(LIMB), now.digits)),
-                    number.eq(now.limb),
-                    rest.eq(~now.is_first & has_lower),
+                    kept_bits.eq(Cat(previous & (~now.is_first).replicate(LIMB), now.digits)),
+                    kept_number.eq(now.limb),
+                    kept_rest.eq(~now.is_first & has_lower),
                 ]
         return m
 

@@ -38,7 +38,7 @@ class ProvableHadamard(Provable[Hadamard, HadamardSpecification]):
         self, config: HardwareConfig[Hadamard], design: Design, specify: Callable[[Hadamard], HadamardSpecification]
     ) -> Iterator[Question]:
         s, wires = specify(config.numerics), _wiring(design, config.numerics)
-        yield _order(s)
+        yield order_question(s)
         for number, part in enumerate(_copies(design, wires.integers)):
             yield _integers(s, part, next(iter(wires.levels[0].values())), number)
         yield _specials(s, *design.parts(Cut(design.top, wires.cells, (FLAGS,))))
@@ -47,8 +47,8 @@ class ProvableHadamard(Provable[Hadamard, HadamardSpecification]):
             Cut(design.top, wires.cells, tuple(after), kept, tuple(before)) for before, after in pairwise(wires.levels)
         )
         for level, part in enumerate(design.parts(*cuts)):
-            yield _level(part, wires, level)
-        yield _sums(s)
+            yield level_question(part, wires.levels, level)
+        yield sums_question(s)
         for number, part in enumerate(_copies(design, wires.results)):
             yield _results(s, part, next(iter(wires.levels[-1].values())), number)
 
@@ -114,7 +114,7 @@ def _copies(design: Design, modules: tuple[str, ...]) -> list[Part]:
     return list(dict.fromkeys(part.named("part") for part in design.parts(*map(Cut, modules))))
 
 
-def _order(s: HadamardSpecification) -> Question:
+def order_question(s: HadamardSpecification) -> Question:
     """Otherwise several results could be nearest to one sum."""
     return lemma(
         "order",
@@ -178,13 +178,15 @@ def _butterfly(before: Sequence[str], level: int) -> list[str]:
     return [f"({'bvsub' if lane & bit else 'bvadd'} {first} {second})" for lane, first, second in pairs]
 
 
-def _level(part: Part, wires: _Wiring, level: int) -> Question:
-    """Sums have one bit more than what they add, so none overflows."""
-    before, after = wires.levels[level], wires.levels[level + 1]
+def level_question(part: Part, levels: Sequence[dict[str, int]], level: int, has_sign: bool = True) -> Question:
+    """Sums have one bit more than what they add, so none overflows. ``has_sign`` says whether what they add has."""
+    before, after = levels[level], levels[level + 1]
     (width,), (more,) = set(before.values()), set(after.values())
     entering = {f"a{lane}": part.wire(wire, "s") for lane, wire in enumerate(before)}
     leaving = {f"b{lane}": part.wire(wire, "s") for lane, wire in enumerate(after)}
-    sums = _butterfly([f"((_ sign_extend {more - width}) {name})" for name in entering], level)
+    sums = _butterfly(
+        [f"((_ {'sign' if has_sign else 'zero'}_extend {more - width}) {name})" for name in entering], level
+    )
     claims = (f"(= {name} {one})" for name, one in zip(leaving, sums))
     return lemma(
         f"level-{level + 1}",
@@ -199,7 +201,7 @@ def _level(part: Part, wires: _Wiring, level: int) -> Question:
     )
 
 
-def _sums(s: HadamardSpecification) -> Question:
+def sums_question(s: HadamardSpecification) -> Question:
     numbers = [f"x{lane}" for lane in range(s.rules.size)]
     level = [f"(bvneg {x})" if s.rules.signs >> lane & 1 else x for lane, x in enumerate(numbers)]
     text = ""

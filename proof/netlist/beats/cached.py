@@ -14,10 +14,11 @@ from math import inf
 from ....hdl import Nvfp4Config
 from ....hdl.nvfp4_cache.schedule import DIGITS, ROW_CYCLES, TURN
 from ....spec import E4M3
-from ..design import DISSOLVED, FREED, UNSAID, Design, provide
-from ..pipeline import BITS, REGISTERS, WITH_ENABLES, bypass, in_order, inputs_of, make_wire
+from ..design import FREED, UNSAID, Design
+from ..pipeline import BITS, REGISTERS, WITH_ENABLES, in_order, inputs_of, make_wire
 from ..structure import Instances, StructureError, drivers_of, in_lanes
-from .parts import CLOCK, Delay, check_storage
+from .instances import InstanceParts
+from .parts import CLOCK, Delay
 from .square import SPLIT, Store, stores_in
 
 FRONT, CACHE, BACK, DIVIDER = "front", "cache", "back", "divider"
@@ -77,29 +78,20 @@ def delays(config: Nvfp4Config) -> dict[str, int]:
     return {name: count for name, count in edges.items() if count}
 
 
-class CachedParts:
+class CachedParts(InstanceParts):
     """The parts of a design with the ports of an NVFP4 encoder with a cache."""
 
     def __init__(self, design: Design, config: Nvfp4Config) -> None:
-        self.design, self.config = design, config
+        super().__init__(design)
+        self.config = config
         places = config.microarchitecture.registered_after
         self.before = places[: places.index("lookup")]
         self.behind = places[places.index("factor") :]
 
     @cached_property
     def kinds(self) -> dict[str, str]:
-        """The modules of the instances. Raises `StructureError` if one is missing."""
-        found = dict[str, str]()
-        for name in (FRONT, CACHE, BACK, DIVIDER):
-            cells = self.design.modules[found[CACHE] if name == DIVIDER else self.design.top]["cells"]
-            if name not in cells:
-                raise StructureError(f"{self.design.top} has no {name}")
-            found[name] = cells[name]["type"]
-        return found
-
-    def _netlist(self, *commands: str) -> dict[str, dict]:
-        provide(self.design.folder)
-        return self.design.netlist_after([*DISSOLVED, "proc -norom", *commands, "delete t:$scopeinfo"])
+        found = {name: self.kind(name, self.design.top) for name in (FRONT, CACHE, BACK)}
+        return {**found, DIVIDER: self.kind(DIVIDER, found[CACHE])}
 
     @cached_property
     def gates(self) -> dict[str, dict]:
@@ -108,7 +100,7 @@ class CachedParts:
         flat = [f"flatten {kind}" for kind in (self.design.top, *self.kinds.values())]
         looked_at = f"{self.design.top} {self.kinds[CACHE]}"  # others have many gates
         steps = [f"{command} {looked_at}" for command in SPLIT]
-        return self._netlist(*kept, *flat, *UNSAID, *FREED, "opt_expr -keepdc", "opt_clean", BITS, *steps)
+        return self.netlist(*kept, *flat, *UNSAID, *FREED, "opt_expr -keepdc", "opt_clean", BITS, *steps)
 
     def stores(self, module: str, sizes: Collection[int]) -> list[Store]:
         """The memories of a module, which are written at ``clk``."""
@@ -150,7 +142,7 @@ class CachedParts:
     @cached_property
     def flow(self) -> dict:
         """The control of blocks: the top module without the instances and the memories. Their inputs are outputs."""
-        top = self._without(self.design.top, [FRONT, CACHE, BACK])
+        top = self.without(self.design.top, [FRONT, CACHE, BACK])
         data = {"x", "k", "d", "scale", "p"}
         return {**top, "ports": {name: port for name, port in top["ports"].items() if name not in data}}
 
@@ -171,7 +163,7 @@ class CachedParts:
         enable, address = banks[0].written_as
         if any(bank.written_as != (enable, address) for bank in banks):
             raise StructureError(f"the cache of {self.design.top} does not write whole rows")
-        control = self._without(kind, [DIVIDER])
+        control = self.without(kind, [DIVIDER])
         ports = {name: port["bits"] for name, port in control["ports"].items()}
         row, given = ([bit for name in ROW for bit in ports[f"{of}{name}"]] for of in ("", f"{DIVIDER}_"))
         if Counter(bit for bank in banks for bit in bank.read) != Counter(row):  # each bit of the row once
@@ -263,7 +255,7 @@ class CachedParts:
         """
         kept = [f"setattr -mod -set keep_hierarchy 1 {kind}" for kind in self.kinds.values()]
         flat = [f"flatten {kind}" for kind in self.kinds.values()]
-        whole = self._netlist(*kept, *flat, *UNSAID, *FREED, *WITH_ENABLES, BITS)
+        whole = self.netlist(*kept, *flat, *UNSAID, *FREED, *WITH_ENABLES, BITS)
         tree, behind = self.delayed.get("k", 0), len(self.behind)
         front, back = whole[self.kinds[FRONT]], whole[self.kinds[BACK]]
         _delay(front, "k", tree)
@@ -271,14 +263,6 @@ class CachedParts:
         Delay(back, BACK, all_first=True).check(behind)
 
     # the bits
-
-    @cached_property
-    def functions(self) -> dict[str, dict]:
-        """The modules without registers."""
-        modules = self._netlist(*UNSAID, *FREED, *WITH_ENABLES)
-        for module in modules.values():
-            bypass(module)
-        return modules
 
     def scale_parts(self) -> tuple[str, str]:
         """The modules of the largest magnitude and of the scale. Raises `StructureError` unless they are connected."""
@@ -327,42 +311,13 @@ class CachedParts:
         }
         return self.design.of_netlist({**self.inside(BACK), self.design.top: module})
 
-    def inside(self, instance: str) -> dict[str, dict]:
-        """The modules in an instance, without registers."""
-        whole = self.functions[self.kinds[instance]]
-        found, waiting = dict[str, dict](), [cell["type"] for cell in whole["cells"].values()]
-        while waiting:
-            name = waiting.pop()
-            if name in self.functions and name not in found:
-                found[name] = self.functions[name]
-                waiting += [cell["type"] for cell in found[name]["cells"].values()]
-        return found
-
     @cached_property
     def division(self) -> Design:
         """The division without registers, but with `STATE`, as inputs ``now_NAME`` and outputs ``next_NAME``.
 
         Raises `StructureError` unless the others are over in time, if scale and constant stay.
         """
-        kind = self.kinds[DIVIDER]
-        module = self._netlist(f"flatten {kind}", *UNSAID, *FREED, "simplemap t:$dff")[kind]
-        clock = module["ports"][CLOCK]["bits"]
-        registers = {
-            cell["connections"]["Q"][0]: name for name, cell in module["cells"].items() if cell["type"] == "$_DFF_P_"
-        }
-        taken = {bit: module["cells"][name]["connections"]["D"][0] for bit, name in registers.items()}
-        for name in STATE:
-            if name not in module["netnames"]:
-                raise StructureError(f"the {DIVIDER} has no register {name}")
-            bits = module["netnames"][name]["bits"]
-            module["ports"][f"now_{name}"] = {"direction": "input", "bits": bits}
-            module["ports"][f"next_{name}"] = {"direction": "output", "bits": [taken.get(bit, bit) for bit in bits]}
-            for bit in bits:
-                if bit in registers:
-                    cell = module["cells"].pop(registers[bit])
-                    if cell["connections"]["C"] != clock:
-                        raise StructureError(f"the {DIVIDER} has another clock than clk")
-        top = {**module, "attributes": {"top": "1"}}
+        top = self.opened(DIVIDER, STATE)
         steps = ["opt_dff -keepdc -nosdff", "opt_clean"]
         opened = self.design.of_netlist({self.design.top: top}).netlist_after(steps)[self.design.top]
         for cell in opened["cells"].values():
@@ -385,28 +340,3 @@ class CachedParts:
         for name in [name for name, cell in opened["cells"].items() if cell["type"] == "$_DFF_P_"]:
             make_wire(opened["cells"][name])
         return self.design.of_netlist({self.design.top: opened})
-
-    def _without(self, module: str, instances: list[str]) -> dict:
-        """A module of `gates` without instances and memories."""
-        whole = self.gates[module]
-        cells, ports = dict(whole["cells"]), dict(whole["ports"])
-        clock = ports[CLOCK]["bits"]
-        for instance in instances:
-            ways = self.design.modules[self.kinds[instance]]["ports"]
-            for port, bits in cells.pop(instance)["connections"].items():
-                if port == CLOCK:
-                    if bits != clock:
-                        raise StructureError(f"{instance} has another clock than clk")
-                    continue
-                direction = "output" if ways[port]["direction"] == "input" else "input"
-                ports[f"{instance}_{port}"] = {"direction": direction, "bits": bits}
-        for name, cell in list(cells.items()):
-            if cell["type"].startswith("$mem"):
-                del cells[name]
-            elif cell["type"].startswith("$_DFF") and cell["type"] != "$_DFF_P_":
-                raise StructureError("it has storage other than registers at the rising edge of clk")
-            elif cell["type"] == "$_DFF_P_" and cell["connections"]["C"] != clock:
-                raise StructureError("it has a register on another clock than clk")
-            elif not cell["type"].startswith("$_DFF"):
-                check_storage({**cell, "type": cell["type"].replace("$_", "gate_", 1)}, clock)
-        return {**whole, "attributes": {"top": "1"}, "cells": cells, "ports": ports}

@@ -1,0 +1,382 @@
+"""Questions about Hadamard transforms that add limb by limb: their control, and lemmas about their modules.
+
+The sums of limbs are pure functions of the numbers and of the number of a limb, so the lemmas about levels are those of
+a transform at once. A sum whose limbs come carries what does not fit. Whatever its registers held before, after all
+limbs the limb with the leading bit of the sum is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import ClassVar
+
+from ...hdl import HardwareConfig
+from ...hdl.config.hadamard import ROUNDING_STAGES, SUM_STAGES, HadamardConfig
+from ...hdl.hadamard.schedule import LIMB, LIMBS, NUMBER, RESULTS, SUM
+from ...spec import BF16, Hadamard
+from ..netlist.beats.cuts import seen
+from ..netlist.beats.limbs import FLAGS, KEPT, ROUNDED, RUNNING, SPECIALS, SUMS, LimbParts
+from ..netlist.design import Cut, Design, Part
+from ..specification.beats.induction import Induction, transitions
+from ..specification.encode import bits, extended
+from ..specification.hadamard import WIDTH, HadamardSpecification
+from .hadamard import ProvableHadamard, level_question, order_question, sums_question
+from .question import Question, constant, declared, lemma, vector
+
+PLACE = (LIMBS - 1).bit_length()
+CARRY = 5
+"""Bits that a sum carries to its next limb."""
+LIMB_SUM = 21
+"""Bits of a sum of limbs."""
+TOTAL = LIMB_SUM + 1
+IS_SPECIAL = 1 + 2 * RESULTS
+"""Bits about the numbers: is any NaN, which are Inf, and which are negative."""
+
+WRONG = (
+    "i_ready is not: o_ready or no o_valid, and no block entered in the last 16 moves",
+    "o_valid is not set when the results of a block are there, or is set without one",
+    "registers do not move with: o_ready or no o_valid",
+    "the sums have other numbers than the block, or another limb than the next one",
+    "a result has the flags of another block or of another result",
+    "what is kept of one sum, or its flags, are rounded in place of those of another",
+    "a result is at the place of another",
+)
+"""Faults by the bits of ``wrong`` in `limbs.sv`."""
+
+
+class ProvableLimbs(ProvableHadamard):
+    """The proof of a Hadamard transform in limbs."""
+
+    handshake: ClassVar[str] = (
+        "sums of limbs and results come from pure delays with an enable, and limbs follow in order"
+    )
+
+    def composed(
+        self, config: HardwareConfig[Hadamard], design: Design, specify: Callable[[Hadamard], HadamardSpecification]
+    ) -> Iterator[Question]:
+        assert isinstance(config, HadamardConfig)
+        parts, s = LimbParts(design, config), specify(config.numerics)
+        parts.check_delays()
+        yield from flow(parts).questions()
+        yield order_question(s)
+        for number, part in enumerate(parts.limbs()):
+            yield _limbs(s, part, number)
+        *levels, about = parts.sums()
+        for level, part in enumerate(levels):
+            wires = (dict.fromkeys(names, LIMB + level + bool(level)) for level, names in enumerate(parts.levels))
+            yield level_question(part, [*wires], level, has_sign=level > 0)
+        yield _about(s, about)
+        yield from _flags(s, parts.part(FLAGS))
+        yield sums_question(s)
+        yield _limbs_of_sums()
+        yield _range()
+        for number, running in enumerate(parts.running()):
+            yield _carry(running, number)
+            yield _keeps(running, parts.state, number)
+        yield _digits()
+        yield _rounded(s, parts.part(ROUNDED))
+
+
+def flow(parts: LimbParts) -> Induction:
+    """Blocks on their way, and the data of one result of one block."""
+    top = "mxcast_limb_flow"
+    registered = parts.config.microarchitecture.registered_after
+    before = [place for place in registered if place in SUM_STAGES]
+    behind = [place for place in registered if place in ("chosen", *ROUNDING_STAGES)]
+    digits, chosen = parts.count("digits"), parts.count("chosen")
+    wires = [
+        "enable",
+        "has_block",
+        "complete",
+        "rounds",
+        "result",
+        "kept_held_q",
+        "specials_held_q",
+        "specials_total_q",
+    ]
+    valids = [f"valid_{place}_q" for place in [*before, *(["digits"] if digits else []), *behind]]
+    wires += [*valids, *(["specials_digits_q"] if digits else [])]
+    control = seen(parts.control, {f"seen_{wire}": wire for wire in wires})
+    widths = {name: len(port["bits"]) for name, port in control["ports"].items()}
+    given = [name for name, port in control["ports"].items() if port["direction"] == "input" and name != "clk"]
+    made = [name for name in control["ports"] if name not in (*given, "clk", "i_ready", "o_valid")]
+
+    def joined(names: list[str]) -> str:
+        return "{" + ", ".join(reversed(names)) + "}"
+
+    def kept(instance: str) -> list[str]:
+        return [f"{instance}_{name}" for name in KEPT]
+
+    entering = ", ".join(f"input [{widths[name] - 1}:0] {name}" for name in given)
+    wrapper = f"""// SPDX-License-Identifier: Apache-2.0
+module {top}(input clk, mark, input [3:0] followed, {entering},
+  output i_ready, o_valid, output [{len(WRONG) - 1}:0] wrong, output assumed, output [9:0] related);
+  {" ".join(f"wire [{widths[name] - 1}:0] {name};" for name in made)}
+  {parts.design.top} design({", ".join(f".{name}({name})" for name in control["ports"])});
+  mxcast_limbs #(.SUMS({len(before)}), .DIGITS({digits}), .CHOSEN({chosen}), .ROUNDING({len(behind) - chosen}),
+    .LIMBS({LIMBS}), .RESULTS({RESULTS}), .KEPT({sum(KEPT.values())}), .SPECIALS({IS_SPECIAL})) limbs(
+    .clk(clk), .rst(rst), .i_valid(i_valid), .i_ready(i_ready), .o_valid(o_valid), .o_ready(o_ready), .mark(mark),
+    .enable(seen_enable), .followed(followed), .x(x), .y(y), .sums_x({SUMS}_x), .sums_in({SUMS}_limb),
+    .sums_out({SUMS}_sums_limb), .specials({SUMS}_specials), .flags_specials({FLAGS}_specials),
+    .running({joined([name for lane in RUNNING for name in kept(lane)])}), .flags_result({FLAGS}_result),
+    .flags({joined([f"{FLAGS}_{name}" for name in SPECIALS])}),
+    .rounded_flags({joined([f"{ROUNDED}_{name}" for name in SPECIALS])}), .rounded_kept({joined(kept(ROUNDED))}),
+    .rounded_y({ROUNDED}_y), .has_block(seen_has_block), .complete(seen_complete), .rounds(seen_rounds),
+    .result(seen_result), .valid_sums({joined(["seen_has_block", *(f"seen_valid_{place}_q" for place in before)])}),
+    .valid_digits({"seen_valid_digits_q" if digits else "1'b0"}),
+    .valid_results({joined(["1'b0", *(f"seen_valid_{place}_q" for place in behind)])}),
+    .digits_specials({"seen_specials_digits_q" if digits else f"{IS_SPECIAL}'d0"}),
+    .total_specials(seen_specials_total_q), .held_specials(seen_specials_held_q), .held(seen_kept_held_q),
+    .wrong(wrong), .assumed(assumed), .related(related));
+endmodule
+"""
+    return Induction(
+        name="flow",
+        claim="limbs follow in order, and each result of a block is that of its sum and has its place",
+        top=top,
+        relation=transitions(parts.design, control, "limbs.sv", wrapper, top),
+        related=10,
+        wrong=WRONG,
+        shown=dict.fromkeys(("rst", "i_valid", "i_ready", "o_valid", "o_ready"), 1),
+    )
+
+
+def _limbs(s: HadamardSpecification, part: Part, number: int) -> Question:
+    """A limb of a number, which has at most `NUMBER` bits."""
+    value = f"(ite {part.wire('is_negated', 's')} (bvneg (integer x)) (integer x))"
+    shift = f"(concat {bits(0, WIDTH - PLACE - 4)} k {bits(0, 4)})"
+    fits = f"(= v ((_ sign_extend {WIDTH - NUMBER}) ((_ extract {NUMBER - 1} 0) v)))"
+    return lemma(
+        f"limbs-{number}" if number else "limbs",
+        "every limb of a finite number, negated or not, is the limb of its integer",
+        ("x", "k"),
+        s.definitions,
+        part.text,
+        part.state("s"),
+        constant("x", BF16.bits, part.wire("x", "s")),
+        constant("k", PLACE, part.wire("limb", "s")),
+        constant("v", WIDTH, value),
+        f"(assert (not (or (is_nan x) (is_inf x))))\n(assert (bvult k {bits(LIMBS, PLACE)}))\n",
+        holds=f"(and {fits} (= {part.wire('y', 's')} ((_ extract {LIMB - 1} 0) (bvlshr v {shift}))))",
+        is_inner=True,
+    )
+
+
+def _about(s: HadamardSpecification, part: Part) -> Question:
+    """What the sums say about the numbers and the limb."""
+    numbers, texts, claims = [f"x{lane}" for lane in range(RESULTS)], [], []
+    specials = part.wire("specials", "s")
+    for lane, x in enumerate(numbers):
+        number = f"((_ extract {BF16.bits * lane + BF16.bits - 1} {BF16.bits * lane}) {part.wire('x', 's')})"
+        texts.append(constant(x, BF16.bits, number))
+        for place, claim in ((1 + lane, f"(is_inf {x})"), (1 + RESULTS + lane, f"(is_negative {x})")):
+            claims.append(f"(= {claim} (= ((_ extract {place} {place}) {specials}) #b1))")
+    any_nan = f"(or {' '.join(f'(is_nan {x})' for x in numbers)})"
+    first = f"(= {part.wire('is_first', 's')} (= {part.wire('limb', 's')} {bits(0, PLACE)}))"
+    return lemma(
+        "about",
+        "the sums say whether the limb is the first one, whether any number is NaN, and which are Inf and negative",
+        tuple(numbers),
+        s.definitions,
+        part.text,
+        part.state("s"),
+        *texts,
+        holds=f"(and {first} (= {any_nan} (= ((_ extract 0 0) {specials}) #b1)) {' '.join(claims)})",
+        has_block=True,
+    )
+
+
+def _flags(s: HadamardSpecification, part: Part) -> Iterator[Question]:
+    """NaN and Inf in a result, for numbers that are finite or special as it is said about them."""
+    numbers, texts = (
+        [f"x{lane}" for lane in range(RESULTS)],
+        [declared(dict.fromkeys((f"x{n}" for n in range(RESULTS)), BF16.bits))],
+    )
+    specials = part.wire("specials", "s")
+    for lane, x in enumerate(numbers):
+        for place, claim in ((1 + lane, f"(is_inf {x})"), (1 + RESULTS + lane, f"(is_negative {x})")):
+            texts.append(f"(assert (= {claim} (= ((_ extract {place} {place}) {specials}) #b1)))\n")
+    any_nan = f"(or {' '.join(f'(is_nan {x})' for x in numbers)})"
+    texts.append(f"(assert (= {any_nan} (= ((_ extract 0 0) {specials}) #b1)))\n")
+    is_nan, is_infinite, sign = (part.wire(name, "s") for name in SPECIALS)
+    claims = []
+    for j in range(RESULTS):
+        negative, positive = (s.has_inf(numbers, j, one) for one in (True, False))
+        is_its = f"(= {part.wire('result', 's')} {bits(j, 4)})"
+        claims.append(
+            f"(=> {is_its} (ite {s.is_nan_of(numbers, j)} {is_nan} (and (not {is_nan}) "
+            f"(= {is_infinite} (or {negative} {positive})) (=> {is_infinite} (= {sign} {negative})))))"
+        )
+    yield lemma(
+        "flags",
+        "each result has the flags of its NaN and Inf",
+        tuple(numbers),
+        s.definitions,
+        part.text,
+        part.state("s"),
+        *texts,
+        holds=f"(and {' '.join(claims)})",
+        is_inner=True,
+    )
+
+
+def _limbs_of_sums() -> Question:
+    """A level adds limbs, so it adds the numbers of these limbs."""
+    names = [f"{one}{k}" for one in "ab" for k in range(LIMBS)]
+
+    def number(words: Callable[[int], str]) -> str:
+        return f"(bvadd {' '.join(f'(bvmul {bits(1 << LIMB * k, WIDTH)} {words(k)})' for k in range(LIMBS))})"
+
+    numbers = number(lambda k: f"a{k}"), number(lambda k: f"b{k}")
+    sums = number(lambda k: f"(bvadd a{k} b{k})"), number(lambda k: f"(bvsub a{k} b{k})")
+    claims = (f"(= {found} ({add} {' '.join(numbers)}))" for found, add in zip(sums, ("bvadd", "bvsub"), strict=True))
+    return lemma(
+        "limbs-of-sums",
+        "the sums and differences of limbs are those of their numbers, limb by limb",
+        tuple(names),
+        declared(dict.fromkeys(names, WIDTH)),
+        holds=f"(and {' '.join(claims)})",
+    )
+
+
+def _range() -> Question:
+    """The width of a sum."""
+
+    def fits(number: str, width: int) -> str:
+        return f"(= {number} ((_ sign_extend {WIDTH - width}) ((_ extract {width - 1} 0) {number})))"
+
+    claims = (
+        f"(=> (and {fits('a', width)} {fits('b', width)}) (and {fits('(bvadd a b)', width + 1)} "
+        f"{fits('(bvsub a b)', width + 1)}))"
+        for width in range(NUMBER, SUM)
+    )
+    return lemma(
+        "range",
+        "the sums of a level have one bit more than those before",
+        ("a", "b"),
+        declared({"a": WIDTH, "b": WIDTH}),
+        holds=f"(and {' '.join(claims)})",
+    )
+
+
+def _carry(running: Design, number: int) -> Question:
+    """A limb of a sum, and what it carries."""
+    (part,) = (one.named("part") for one in running.parts(Cut(running.top, (), ("total",))))
+    wide = TOTAL + 2
+
+    def signed(wire: str, width: int) -> str:
+        return f"((_ sign_extend {wide - width}) {part.wire(wire, 's')})"
+
+    carried = f"(ite {part.wire('is_first', 's')} {bits(0, wide)} {signed('now_carried', CARRY)})"
+    digits = extended(f"((_ extract {LIMB - 1} 0) {part.wire('total', 's')})", LIMB, wide)
+    return lemma(
+        f"carry-{number}" if number else "carry",
+        "the limb of a sum and what it carries are the sum of limbs and what was carried",
+        ("carried", "limb_sum"),
+        part.text,
+        part.state("s"),
+        constant("carried", wide, carried),
+        constant("limb_sum", wide, signed("limb_sum", LIMB_SUM)),
+        f"(assert {part.wire('enable', 's')})\n",
+        # a sum of limbs and all before carry at most 15, and at least -8, limbs: the sums of 16 limbs below 2**16
+        f"(assert (and (bvsle carried {bits(15, wide)}) (bvsge carried (bvneg {bits(8, wide)})) "
+        f"(bvsle limb_sum {bits(16 * 0xFFFF, wide)}) (bvsge limb_sum (bvneg {bits(8 * 0xFFFF, wide)}))))\n",
+        holds=f"(and (= (bvadd (bvshl {signed('next_carried', CARRY)} {bits(LIMB, wide)}) {digits}) "
+        f"(bvadd limb_sum carried)) (bvsle {signed('next_carried', CARRY)} {bits(15, wide)}) "
+        f"(bvsge {signed('next_carried', CARRY)} (bvneg {bits(8, wide)})))",
+        is_inner=True,
+    )
+
+
+def _digits() -> Question:
+    """The law by which the limbs of a sum are the sum of its limbs: the sum of those before limb k is what they are, and
+    what they carry. Nothing is left of what the last limb carries.
+    """
+    claims = []
+    for k in range(LIMBS):
+        scale, next_scale = (bits((1 << LIMB * one) % (1 << WIDTH), WIDTH) for one in (k, k + 1))
+        limb_sum = f"(bvsub (bvadd (bvmul {bits(1 << LIMB, WIDTH)} carries) limb) carried)"
+        before = f"(bvadd limbs (bvmul {scale} carried))"
+        behind = f"(bvadd limbs (bvmul {scale} limb) (bvmul {next_scale} carries))"
+        claims.append(f"(= (bvadd {before} (bvmul {scale} {limb_sum})) {behind})")
+    names = dict.fromkeys(("limbs", "limb", "carried", "carries"), WIDTH)
+    return lemma(
+        "digits",
+        "limbs that carry what does not fit are those of the sum, in a word of all limbs",
+        tuple(names),
+        declared(names),
+        holds=f"(and {' '.join(claims)})",
+    )
+
+
+def is_kept(total: str, kept: dict[str, str]) -> str:
+    """Is this kept of a sum: the limb with its leading bit, the limb below, and whether a bit is set below them? The
+    leading bit may be the top bit of the lower limb.
+    """
+    sign = f"((_ extract {WIDTH - 1} {WIDTH - 1}) {total})"
+    claims = []
+    for k in range(LIMBS):
+        low = LIMB * k
+        above = WIDTH - low
+        high = f"((_ extract {WIDTH - 1} {low}) {total})"
+        window = f"((_ extract {low + LIMB - 1} {low}) {total})"
+        below = f"((_ extract {low - 1} {low - LIMB}) {total})" if k else bits(0, LIMB)
+        rest = f"(distinct ((_ extract {low - LIMB - 1} 0) {total}) {bits(0, low - LIMB)})" if k > 1 else "false"
+        extends = f"(= {high} ((_ sign_extend {above - LIMB}) {window}))" if above > LIMB else "true"
+        leads = (
+            f"(distinct ((_ extract {WIDTH - 1} {low - 1}) {total}) ((_ repeat {above + 1}) {sign}))" if k else "true"
+        )
+        claims.append(
+            f"(=> (= {kept['number']} {bits(k, PLACE)}) (and {extends} {leads} "
+            f"(= {kept['bits']} (concat {window} {below})) (= {kept['rest']} (ite {rest} #b1 #b0))))"
+        )
+    return f"(and (= {kept['sign']} {sign}) (bvult {kept['number']} {bits(LIMBS, PLACE)}) {' '.join(claims)})"
+
+
+def _keeps(running: Design, state: tuple[str, ...], number: int) -> Question:
+    """What is kept after all limbs, from any state."""
+    (part,) = (one.named("part") for one in running.parts(Cut(running.top, (), ("total",), freed=("total",))))
+    cycles = LIMBS + ("digits_digits_q" in state)
+    states = [f"s{cycle}" for cycle in range(cycles + 1)]
+    texts = [part.text, *map(part.state, states)]
+    for now, then in pairwise(states):
+        texts += [f"(assert (= {part.wire(f'now_{name}', then)} {part.wire(f'next_{name}', now)}))\n" for name in state]
+    for k, one in enumerate(states[:LIMBS]):
+        is_first = f"(= {part.wire('is_first', one)} {'false' if k else 'true'})"
+        texts.append(f"(assert (and {is_first} (= {part.wire('limb', one)} {bits(k, PLACE)})))\n")
+    texts += [f"(assert {part.wire('enable', one)})\n" for one in states[:-1]]
+    limbs = [f"((_ extract {LIMB - 1} 0) {part.wire('total', one)})" for one in states[:LIMBS]]
+    kept = {name: vector(part.wire(name, states[-1]), width) for name, width in KEPT.items()}
+    names = [f"kept_{name}" for name in KEPT]
+    return lemma(
+        f"keeps-{number}" if number else "keeps",
+        "after all limbs of a sum, whatever was there before, the limb with its leading bit is kept",
+        ("t", *names),
+        *texts,
+        constant("t", WIDTH, f"(concat {' '.join(reversed(limbs))})"),
+        *(constant(name, width, kept[one]) for name, (one, width) in zip(names, KEPT.items())),
+        holds=is_kept("t", {name: f"kept_{name}" for name in KEPT}),
+        is_inner=True,
+    )
+
+
+def _rounded(s: HadamardSpecification, part: Part) -> Question:
+    is_nan, is_infinite, sign = (part.wire(name, "s") for name in SPECIALS)
+    nan = bits(BF16.inf_field | 1 << BF16.man_bits - 1, BF16.bits)
+    inf = bits(BF16.inf_field, BF16.bits - 1)
+    kept = {name: vector(part.wire(name, "s"), width) for name, width in KEPT.items()}
+    return lemma(
+        "results",
+        "every sum has its result, rounded once; NaN and Inf replace it",
+        ("t", "y"),
+        s.definitions,
+        part.text,
+        part.state("s"),
+        declared({"u": SUM}),
+        constant("t", WIDTH, f"((_ sign_extend {WIDTH - SUM}) u)"),
+        constant("y", BF16.bits, part.wire("y", "s")),
+        f"(assert {is_kept('t', kept)})\n",
+        holds=f"(ite {is_nan} (= y {nan}) (ite {is_infinite} (= y (concat {vector(sign, 1)} {inf})) (is_result t y)))",
+        is_inner=True,
+    )
