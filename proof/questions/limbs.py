@@ -290,22 +290,27 @@ def _carry(running: Design, number: int) -> Question:
 
 
 def _digits() -> Question:
-    """The law by which the limbs of a sum are the sum of its limbs: the sum of those before limb k is what they are, and
-    what they carry. Nothing is left of what the last limb carries.
+    """The law by which the limbs of a sum are the sum of its limbs. What the limbs before one carry is all of their sum
+    that reaches it and the bits above, and nothing is above the last one.
     """
-    claims = []
-    for k in range(LIMBS):
-        scale, next_scale = (bits((1 << LIMB * one) % (1 << WIDTH), WIDTH) for one in (k, k + 1))
-        limb_sum = f"(bvsub (bvadd (bvmul {bits(1 << LIMB, WIDTH)} carries) limb) carried)"
-        before = f"(bvadd limbs (bvmul {scale} carried))"
-        behind = f"(bvadd limbs (bvmul {scale} limb) (bvmul {next_scale} carries))"
-        claims.append(f"(= (bvadd {before} (bvmul {scale} {limb_sum})) {behind})")
-    names = dict.fromkeys(("limbs", "limb", "carried", "carries"), WIDTH)
+    wide, claims = TOTAL + 2, []
+
+    def signed(name: str, given: int, width: int) -> str:
+        return f"((_ sign_extend {width - given}) {name})" if width > given else f"((_ extract {width - 1} 0) {name})"
+
+    for width in range(LIMB, WIDTH + LIMB, LIMB):
+        above = f"(bvadd {signed('carried', CARRY, width)} {signed('limb_sum', LIMB_SUM, width)})"
+        made = f"(concat {signed('carries', CARRY, width - LIMB)} limb)" if width > LIMB else "limb"
+        claims.append(f"(= {above} {made})")
+    names = {"limb": LIMB, "limb_sum": LIMB_SUM, "carried": CARRY, "carries": CARRY}
+    makes = f"(concat {signed('carries', CARRY, wide - LIMB)} limb)"
+    taken = f"(bvadd {signed('carried', CARRY, wide)} {signed('limb_sum', LIMB_SUM, wide)})"
     return lemma(
         "digits",
         "limbs that carry what does not fit are those of the sum, in a word of all limbs",
         tuple(names),
         declared(names),
+        f"(assert (= {makes} {taken}))\n",
         holds=f"(and {' '.join(claims)})",
     )
 
