@@ -28,8 +28,8 @@ from .transform import butterfly, significand
 
 NUMBER = (LIMBS - 1).bit_length()
 """Bits of the number of a limb."""
-LIMB_SUM = LIMB + 1 + LEVELS
-"""Bits of a sum of limbs."""
+LIMB_SUM = LIMB + LEVELS + 1
+"""Bits of a sum of limbs with its sign."""
 KEPT = {"bits": 2 * LIMB, "number": NUMBER, "rest": 1, "sign": 1}
 """What is kept of a sum, as in `Window`, with its bits."""
 SPECIALS = 1 + 2 * RESULTS
@@ -117,15 +117,15 @@ class LimbSums(wiring.Component):
             m.submodules[lane_name("limb", lane, rules)] = instantiated(limb, platform)
             m.d.comb += [limb.x.eq(numbers[lane]), limb.is_negated.eq(rules.signs >> lane & 1), limb.limb.eq(self.limb)]
             connect_enable(m, self, limb)
-            limbs[name] = Cat(limb.y, Const(0, 1))  # limbs have no sign
+            limbs[name] = limb.y
         now = Stage(m, self, control=("limb",))
         now = now.crossed("placed", is_first=~self.limb.any(), specials=specials)
         now = now.crossed("aligned", **limbs, is_first=now.is_first, specials=now.specials)
         for level in range(LEVELS):
-            sums = butterfly(m, now, names, level, LIMB + 1)
+            sums = butterfly(m, now, names, level)
             now = now.crossed(f"level{level + 1}", **sums, is_first=now.is_first, specials=now.specials)
         m.d.comb += [
-            self.sums.eq(Cat(now.values[name] for name in names)),
+            *(self.sums.word_select(lane, LIMB_SUM).eq(now.values[name]) for lane, name in enumerate(names)),
             self.sums_limb.eq(now.limb),
             self.is_first.eq(now.is_first),
             self.specials.eq(now.specials),

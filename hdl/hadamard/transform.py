@@ -36,13 +36,14 @@ def significand(m: Module, x: Value, is_negated: Value) -> tuple[Signal, Signal]
     return number, place
 
 
-def butterfly(m: Module, now: Stage, names: Sequence[str], level: int, bits: int) -> dict[str, Signal]:
-    """The sums and differences of a level, of values that had these bits in front of all levels."""
-    sums = {name: Signal(signed(bits + 1 + level), name=f"level{level + 1}_{name}") for name in names}
+def butterfly(m: Module, now: Stage, names: Sequence[str], level: int) -> dict[str, Signal]:
+    """The sums and differences of a level, each with one bit more than what it adds."""
+    sums = {}
     for lane, name in enumerate(names):
-        pair = names[lane & ~(1 << level)], names[lane | 1 << level]
-        first, second = (now.values[one].as_signed() for one in pair)
-        m.d.comb += sums[name].eq(first - second if lane >> level & 1 else first + second)
+        first, second = now.values[names[lane & ~(1 << level)]], now.values[names[lane | 1 << level]]
+        value = first - second if lane >> level & 1 else first + second
+        sums[name] = Signal(value.shape(), name=f"level{level + 1}_{name}")
+        m.d.comb += sums[name].eq(value)
     return sums
 
 
@@ -140,7 +141,7 @@ class HadamardTransform(Pipeline[HadamardConfig]):
             integers[name] = integer.y
         now = now.crossed("aligned", control=(), **integers, specials=specials)
         for level in range(LEVELS):
-            sums = butterfly(m, now, names, level, NUMBER)
+            sums = butterfly(m, now, names, level)
             now = now.crossed(f"level{level + 1}", **sums, specials=now.specials)
         results = {}
         for lane, name in enumerate(names):

@@ -178,16 +178,20 @@ def _butterfly(before: Sequence[str], level: int) -> list[str]:
     return [f"({'bvsub' if lane & bit else 'bvadd'} {first} {second})" for lane, first, second in pairs]
 
 
-def level_question(part: Part, levels: Sequence[dict[str, int]], level: int, has_sign: bool = True) -> Question:
-    """Sums have one bit more than what they add, so none overflows. ``has_sign`` says whether what they add has."""
+def level_question(part: Part, levels: Sequence[dict[str, int]], level: int, is_limb: bool = False) -> Question:
+    """Sums have one bit more than what they add, so none overflows. Limbs have no sign, and sums of limbs neither."""
     before, after = levels[level], levels[level + 1]
     (width,), (more,) = set(before.values()), set(after.values())
     entering = {f"a{lane}": part.wire(wire, "s") for lane, wire in enumerate(before)}
     leaving = {f"b{lane}": part.wire(wire, "s") for lane, wire in enumerate(after)}
-    sums = _butterfly(
-        [f"((_ {'sign' if has_sign else 'zero'}_extend {more - width}) {name})" for name in entering], level
-    )
-    claims = (f"(= {name} {one})" for name, one in zip(leaving, sums))
+
+    def extended(name: str, lane: int, given: int, of_level: int) -> str:
+        has_sign = not is_limb or lane & (1 << of_level) - 1
+        return f"((_ {'sign' if has_sign else 'zero'}_extend {more + 1 - given}) {name})"
+
+    sums = _butterfly([extended(name, lane, width, level) for lane, name in enumerate(entering)], level)
+    found = [extended(name, lane, more, level + 1) for lane, name in enumerate(leaving)]
+    claims = (f"(= {name} {one})" for name, one in zip(found, sums))
     return lemma(
         f"level-{level + 1}",
         f"the sums of level {level + 1} are sums and differences of two before",

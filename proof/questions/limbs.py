@@ -16,7 +16,7 @@ from ...hdl.config.hadamard import ROUNDING_STAGES, SUM_STAGES, HadamardConfig
 from ...hdl.hadamard.schedule import LIMB, LIMBS, NUMBER, RESULTS, SUM
 from ...spec import BF16, Hadamard
 from ..netlist.beats.cuts import seen
-from ..netlist.beats.limbs import FLAGS, KEPT, ROUNDED, RUNNING, SPECIALS, SUMS, LimbParts
+from ..netlist.beats.limbs import FLAGS, KEPT, LIMB_SUM, ROUNDED, RUNNING, SPECIALS, SUMS, LimbParts
 from ..netlist.design import Cut, Design, Part
 from ..specification.beats.induction import Induction, transitions
 from ..specification.encode import bits, extended
@@ -27,8 +27,6 @@ from .question import Question, constant, declared, lemma, vector
 PLACE = (LIMBS - 1).bit_length()
 CARRY = 5
 """Bits that a sum carries to its next limb."""
-LIMB_SUM = 21
-"""Bits of a sum of limbs."""
 TOTAL = LIMB_SUM + 1
 IS_SPECIAL = 1 + 2 * RESULTS
 """Bits about the numbers: is any NaN, which are Inf, and which are negative."""
@@ -64,8 +62,8 @@ class ProvableLimbs(ProvableHadamard):
             yield _limbs(s, part, number)
         *levels, about = parts.sums()
         for level, part in enumerate(levels):
-            wires = (dict.fromkeys(names, LIMB + level + bool(level)) for level, names in enumerate(parts.levels))
-            yield level_question(part, [*wires], level, has_sign=level > 0)
+            wires = (dict.fromkeys(names, LIMB + level) for level, names in enumerate(parts.levels))
+            yield level_question(part, [*wires], level, is_limb=True)
         yield _about(s, about)
         yield from _flags(s, parts.part(FLAGS))
         yield sums_question(s)

@@ -21,6 +21,8 @@ RUNNING = tuple(f"running_{lane:02}" for lane in range(RESULTS))
 
 KEPT = {"bits": 2 * LIMB, "number": 5, "rest": 1, "sign": 1}
 """What is kept of a sum, with its bits."""
+LIMB_SUM = LIMB + LEVELS + 1
+"""Bits of a sum of limbs with its sign."""
 SPECIALS = ("is_nan", "is_infinite", "inf_sign")
 """Flags that a rounding receives."""
 
@@ -55,7 +57,7 @@ class LimbParts(InstanceParts):
         """
         top = self.gates[self.design.top]
         cells = {name: top["cells"][name]["connections"] for name in self.kinds}
-        sums = in_lanes(cells[SUMS]["sums"], LIMB + 1 + LEVELS)
+        sums = in_lanes(cells[SUMS]["sums"], LIMB_SUM)
         (enable,) = top["netnames"]["enable"]["bits"]
         for instance, limb_sum in zip(RUNNING, sums, strict=True):
             given = {"limb_sum": limb_sum, "limb": cells[SUMS]["sums_limb"], "is_first": cells[SUMS]["is_first"]}
@@ -110,7 +112,9 @@ class LimbParts(InstanceParts):
             limbs.append(found[0])
         if set(limbs) != set(parts.cells):
             raise StructureError(f"the {SUMS} have other modules")
-        if parts.ports["sums"] != [bit for name in sums[-1] for bit in nets[name]]:
+        top = [nets[name] for name in sums[-1]]
+        given = [bits + (bits[-1:] if lane else ["0"]) for lane, bits in enumerate(top)]  # number 0 has no sign
+        if in_lanes(parts.ports["sums"], LIMB_SUM) != given:
             raise StructureError(f"the results of the {SUMS} are exchanged")
         if parts.ports["sums_limb"] != parts.ports["limb"]:
             raise StructureError(f"the {SUMS} have another limb")
@@ -136,7 +140,7 @@ class LimbParts(InstanceParts):
     def state(self) -> tuple[str, ...]:
         """Registers of a running sum."""
         digits = ("digits_digits_q", "limb_digits_q", "is_first_digits_q") if self.count("digits") else ()
-        return "carried", *digits, "previous", "has_lower", "kept_bits", "kept_number", "kept_rest"
+        return "carried", *digits, "previous", "has_lower", "bits", "number", "rest"
 
     def running(self) -> list[Design]:
         """The running sums with `state` as inputs ``now_NAME`` and outputs ``next_NAME``; once those that are the same.
