@@ -257,7 +257,7 @@ def _verdict(proof: Proof) -> str:
         if proof.config.in_beats:
             part = "packets" if proof.config.has_axis else "rows" if isinstance(numerics, Tiled) else "beats"
             inputs += f", in {part} with any stalls and resets"
-        if proof.config.pause:
+        elif not proof.config.is_plain:
             inputs += ", in blocks with any stalls and resets"
         top = proof.around.outermost(proof.verilog.stem)
         around = f", and {top}.v passes them on" if top != proof.verilog.stem else ""

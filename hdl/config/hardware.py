@@ -327,7 +327,7 @@ class HardwareConfig(ABC, Generic[Op]):
     @property
     def is_plain(self) -> bool:
         """Do blocks enter whole, and does everything move unless the last result waits?"""
-        return not self.in_beats and not self.pause and self.interval == 1
+        return not self.in_beats and self.is_steady
 
     @property
     def is_even(self) -> bool:

@@ -40,7 +40,7 @@ class Adapter:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.config.pause:
+        if self.config.pause or self.config.interval > 1:
             raise ValueError(
                 "check-rtl takes designs whose blocks never stop: leave out form, or use mxcast prove --rtl"
             )

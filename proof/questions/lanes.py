@@ -9,6 +9,7 @@ from ...hdl import (
     CastConfig,
     ConverterConfig,
     DecoderConfig,
+    HadamardConfig,
     HardwareConfig,
     Nvfp4Config,
     Nvfp4DecoderConfig,
@@ -23,6 +24,7 @@ from ...spec import BlockOperation, Cast, Decode, Encode, Nvfp4Decode, Nvfp4Enco
 from ..netlist.beats.axis_cast import AxisCast, of_a_word
 from ..netlist.beats.cached import CachedParts
 from ..netlist.beats.core import AroundCore
+from ..netlist.beats.limbs import LimbParts
 from ..netlist.beats.nvfp4_tile import Nvfp4Tile
 from ..netlist.beats.one_beat import one_beat
 from ..netlist.beats.parts import ADDRESS, ENDS, Beats
@@ -43,6 +45,7 @@ from ..specification.encode import Specification
 from ..specification.nvfp4 import Nvfp4Specification
 from .elementwise import ElementSpecification, ProvableCast, ProvableDecode
 from .encode import ProvableEncode
+from .limbs import flow as limb_flow
 from .nvfp4.decoder import ProvableNvfp4Decode
 from .nvfp4.encoder import ProvableNvfp4
 from .question import Question
@@ -197,6 +200,8 @@ def around_order(config: HardwareConfig, design: Design) -> tuple[Induction, ...
     if config.core is not None:
         around = AroundCore(design, config)
         return *around_core(around), *around_order(around.core, around.inner)
+    if isinstance(config, HadamardConfig) and config.in_limbs:
+        return (limb_flow(LimbParts(design, config)),)
     if config.pause:
         assert isinstance(config, Nvfp4Config)
         parts = CachedParts(design, config)

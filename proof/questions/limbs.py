@@ -69,9 +69,9 @@ class ProvableLimbs(ProvableHadamard):
         yield sums_question(s)
         yield _limbs_of_sums()
         yield _range()
-        for number, running in enumerate(parts.running()):
+        for number, (running, opened) in enumerate(parts.running().items()):
             yield _carry(running, number)
-            yield _keeps(running, parts.state, number)
+            yield _keeps(opened, parts.state, number)
         yield _digits()
         yield _rounded(s, parts.part(ROUNDED))
 
@@ -258,9 +258,8 @@ def _range() -> Question:
     )
 
 
-def _carry(running: Design, number: int) -> Question:
+def _carry(part: Part, number: int) -> Question:
     """A limb of a sum, and what it carries."""
-    (part,) = (one.named("part") for one in running.parts(Cut(running.top, (), ("total",))))
     wide = TOTAL + 2
 
     def signed(wire: str, width: int) -> str:

@@ -142,15 +142,17 @@ class LimbParts(InstanceParts):
         digits = ("digits_digits_q", "limb_digits_q", "is_first_digits_q") if self.count("digits") else ()
         return "carried", *digits, "previous", "has_lower", "bits", "number", "rest"
 
-    def running(self) -> list[Design]:
-        """The running sums with `state` as inputs ``now_NAME`` and outputs ``next_NAME``; once those that are the same.
+    def running(self) -> dict[Part, Design]:
+        """The running sums with `state` as inputs ``now_NAME`` and outputs ``next_NAME``, by their functions.
 
         Raises `StructureError` if one has other registers.
         """
-        return [self._running(name) for name in {self.kinds[name]: name for name in RUNNING}.values()]
-
-    def _running(self, instance: str) -> Design:
-        module = self.opened(instance, self.state)
-        if any(cell["type"].startswith(("$_DFF", "$dff", "$sdff", "$mem")) for cell in module["cells"].values()):
-            raise StructureError(f"{instance} has other registers")
-        return self.design.of_netlist({self.design.top: module})
+        found = dict[Part, Design]()
+        for instance in {self.kinds[name]: name for name in RUNNING}.values():
+            module = self.opened(instance, self.state)
+            if any(cell["type"].startswith(("$_DFF", "$dff", "$sdff", "$mem")) for cell in module["cells"].values()):
+                raise StructureError(f"{instance} has other registers")
+            design = self.design.of_netlist({self.design.top: module})
+            (part,) = design.parts(Cut(design.top, (), ("total",)))
+            found.setdefault(part.named("part"), design)
+        return found
