@@ -16,6 +16,7 @@ from ..hdl import (
     cast_config,
     converter_config,
     decoder_config,
+    hadamard_config,
     nvfp4_config,
     tile_config,
 )
@@ -119,6 +120,14 @@ def _tiles() -> Rows:
     ]
 
 
+def _hadamards() -> Rows:
+    return [
+        _row("signs", "0 to 65535", "the numbers that are negated first: bit i is set for number i"),
+        *_members(HADAMARD_CHOICES, {"interface": Interface}),
+        *_built(hadamard_config("hadamard16"), "; of the form parallel"),
+    ]
+
+
 LAYOUT = _row(
     "layout",
     "as gpt_oss",
@@ -174,5 +183,6 @@ SECTIONS: dict[str, Callable[[], Rows]] = {
     "cast-rules": _casts,
     "two-level-rules": _nvfp4,
     "tile-rules": _tiles,
+    "hadamard-rules": _hadamards,
     "targets": _targets,
 }

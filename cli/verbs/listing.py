@@ -202,6 +202,7 @@ SECTIONS = {
     "two-level": _nvfp4,
     "two-level-rules": _of_hardware("two-level-rules"),
     "tile-rules": _of_hardware("tile-rules"),
+    "hadamard-rules": _of_hardware("hadamard-rules"),
     "layouts": _layouts,
     "hadamard": _hadamards,
     "targets": _of_hardware("targets"),

@@ -162,7 +162,7 @@ def _clocking(config: HardwareConfig) -> dict[str, object]:
         sides = {"input": "s_", "output": "m_"}
         streams = {side: [one for one in config.streams if one.startswith(start)] for side, start in sides.items()}
         clocking = {**AXIS_CLOCKING, "streams": streams}
-    return {**beats, "initiation_interval": config.beats, **clocking}
+    return {**beats, "initiation_interval": config.beats * config.interval, **clocking}
 
 
 def _modes(config: ConverterConfig) -> list[dict[str, object]]:
@@ -256,7 +256,7 @@ def _timing(config: HardwareConfig) -> str:
     if config.pause:
         return f"{timing}, but waits {config.pause} cycles if no block before had its scale since d changed."
     if config.interval > 1:
-        timing = timing.removesuffix("every cycle") + f"every {config.interval} cycles"
+        timing = timing.removesuffix("in every cycle") + f"every {config.interval} cycles"
     return f"{timing} (initiation interval {config.interval})."
 
 

@@ -255,9 +255,10 @@ def chosen(words: Sequence[Value], number: Value) -> Value:
 class LimbTransform(Pipeline[HadamardConfig]):
     """A `HadamardTransform` that takes a block in 17 cycles."""
 
-    SIGNALS = frozenset(
-        ("back_enable", "reads", "has_block", "limb", "enters", "ends", "complete", "result", "rounds", "kept", "its")
-    )
+    IS_STEADY = False
+    CONTROL = ("back_enable", "reads", "has_block", "limb", "enters", "complete", "rounds", "result", "its")
+    INNER = ("limb_sum", "is_first", "sums", "sums_limb", "specials")
+    SIGNALS = frozenset((*CONTROL, *INNER, *KEPT, *FLAGS))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -155,6 +155,7 @@ class Delays:
 class CachedEncoder(Nvfp4Converter):
     """An `Nvfp4Converter` whose blocks stop while a row is computed."""
 
+    IS_STEADY = False
     SIGNALS = frozenset(("front", "cache", "back", "advance", "front_enable", "back_enable", "reads"))
 
     def elaborate(self, platform: object) -> Module:

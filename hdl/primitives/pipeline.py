@@ -30,6 +30,9 @@ class Pipeline(wiring.Component, Generic[Config]):
     IS_AROUND: ClassVar[bool] = False
     """Does it change the handshake of a core?"""
 
+    IS_STEADY: ClassVar[bool] = True
+    """Can a block enter in each cycle?"""
+
     def __new__(cls, *arguments: object, **fields: object) -> Self:
         self = super().__new__(cls, *arguments, **fields)
         set_elaborated(self)  # until the configuration is accepted
@@ -41,6 +44,10 @@ class Pipeline(wiring.Component, Generic[Config]):
         if config.has_axis or is_other:
             takes = "beats" if self.IN_BEATS else "whole blocks without lanes"
             raise ValueError(f"{type(self).__name__} takes {takes} by valid and ready, not {command_line(config)}")
+        if config.is_steady != self.IS_STEADY and not self.IS_AROUND:
+            raise ValueError(
+                f"{type(self).__name__} takes a block in each cycle, not {command_line(config)}: take StreamConverter"
+            )
         set_elaborated(self, False)
         super().__init__(
             {

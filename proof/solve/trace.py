@@ -34,7 +34,8 @@ def trace_of(
     """A trace that shows why a question of the order of beats has another answer, or None if the solver finds none."""
     for system in around_order(config, design):
         if asked.name.startswith(system.name):
-            return traced_around(system, 3 * config.beats + 4, folder, solver=solver, timeout=timeout)
+            until_results = config.latency + config.interval if config.interval > 1 else 0
+            return traced_around(system, 3 * config.beats + 4 + until_results, folder, solver=solver, timeout=timeout)
     return traced(order_of(config, design), folder, solver=solver, timeout=timeout)
 
 

@@ -8,7 +8,7 @@ from itertools import chain, product
 
 import pytest
 
-from mxcast.hdl import CHOICES, CONFIGURATIONS, DECODER_CHOICES, NVFP4_CHOICES, HardwareConfig
+from mxcast.hdl import CHOICES, CONFIGURATIONS, DECODER_CHOICES, HADAMARD_CHOICES, NVFP4_CHOICES, HardwareConfig
 from mxcast.hdl.config.architecture import Interface, ScalePlace
 from mxcast.proof.operations import provable
 from mxcast.spec import (
@@ -40,6 +40,7 @@ ENUMERATIONS = {
     "cast": CAST_RULES,
     "two_level_encode": NVFP4_RULES | NVFP4_CHOICES,
     "two_level_decode": NVFP4_DECODE_RULES,
+    "hadamard": HADAMARD_CHOICES,
     "tile": TILE_RULES | CHOICES,
     "nvfp4_tile": NVFP4_TILE_RULES | NVFP4_CHOICES,
 }

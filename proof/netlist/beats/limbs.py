@@ -73,12 +73,14 @@ class LimbParts(InstanceParts):
         return {**found, "ports": {name: port for name, port in found["ports"].items() if name not in inner}}
 
     def check_delays(self) -> None:
-        """Raise `StructureError` unless sums of limbs and results come from pure delays with an enable."""
-        names = (SUMS, ROUNDED)
+        """Raise `StructureError` unless sums of limbs and results come from pure delays with an enable, and
+        flags have no registers.
+        """
+        names = (SUMS, ROUNDED, FLAGS)
         kept = [f"setattr -mod -set keep_hierarchy 1 {self.kinds[name]}" for name in names]
         flat = [f"flatten {self.kinds[name]}" for name in names]
         whole = self.netlist(*kept, *flat, *UNSAID, *FREED, *WITH_ENABLES, BITS)
-        for name, stages in zip(names, (SUM_STAGES, ROUNDING_STAGES)):
+        for name, stages in zip(names, (SUM_STAGES, ROUNDING_STAGES, ()), strict=True):
             Delay(whole[self.kinds[name]], name, all_first=True).check(self.count(*stages))
 
     def part(self, instance: str) -> Part:

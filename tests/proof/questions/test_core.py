@@ -171,6 +171,7 @@ def test_rows_that_a_core_loses_have_a_trace(text, tmp_path):
 
 EVERY = [
     ("hadamard", "hadamard16", {"registered_after": "aligned,level2"}),
+    ("hadamard", "hadamard16", {"form": "limbs"}),
     ("tile", "e4m3", {}),
     ("tile", "int8", {"columns": "in_place", "source": "bf16"}),
     ("tile", "nvfp4", {"order": "ao", "registered_after": "scale"}),

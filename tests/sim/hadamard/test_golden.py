@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import numpy as np
 import pytest
 
 import mxcast
-from mxcast.hdl import config_of, hadamard_config, verilog
+from mxcast.hdl import HadamardTransform, StreamConverter, config_of, hadamard_config, verilog
 from mxcast.hdl.config.command import command_line
 from mxcast.models import rotate
 from mxcast.models.exact.hadamard import rotate_block
@@ -17,6 +18,11 @@ from mxcast.sim.hadamard.simulation import HadamardSimulation
 from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.sim.transactions import Transactions
 from mxcast.spec import Hadamard, Role
+from mxcast.synth import constrained
+
+from ...hdl.planted import planted
+
+SKID = {"interface": "skid"}
 
 
 @lru_cache
@@ -41,9 +47,37 @@ def test_other_signs_and_registers():
     assert result.passed, result.report
 
 
-def test_by_definition():
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        *(pytest.param(fields, marks=pytest.mark.slow) for fields in ({"registered_after": "", "signs": 0x1234}, SKID)),
+    ],
+)
+def test_limb_by_limb(fields):
+    config, design = made(form="limbs", **fields)
+    result = verify(config, design=design, blocks=4000)
+    assert result.passed, result.report
+
+
+def test_a_block_enters_in_17_cycles():
+    """A block that enters earlier is a fault, and one that could enter and does not."""
+    config = hadamard_config("hadamard16", form="limbs")
+    text = verilog(config, "dut")
+    assert (config.interval, config.latency) == (17, 44) and "a block can enter every 17 cycles" in text
+    for right, wrong in (
+        ("= limb == 5'h10", "= limb == 5'h0f"),
+        ("i_ready = enable & enters", "i_ready = enable & _000_"),
+    ):
+        design = driver_of(planted(text, re.escape(right), wrong), "dut", config)
+        result = verify(config, design=design, stimuli="corner")
+        assert not result.passed and "or a block can enter in the interval of another" in result.report
+
+
+@pytest.mark.parametrize("form", ["parallel", "limbs"])
+def test_by_definition(form):
     """Directed blocks by rational arithmetic: cancelling ones, subnormal numbers, Inf and NaN."""
-    config, design = made()
+    config, design = made(form=form)
     blocks = HadamardSimulation(config.numerics).corners(seed=1).rows(slice(None, None, 7))
     expected = [rotate_block(block, config.numerics) for block in blocks[Role.NUMBERS].tolist()]
     assert design(blocks)[Role.ROTATED].tolist() == expected
@@ -131,3 +165,30 @@ def test_what_is_none_is_refused(arguments, error, sentence):
 def test_signs_of_more_bits_are_refused():
     with pytest.raises(ValueError, match="^signs must be a number of 16 bits, not 65536$"):
         hadamard_config("hadamard16", signs=1 << 16)
+
+
+def test_a_component_of_another_form_is_refused():
+    config = hadamard_config("hadamard16", form="limbs")
+    with pytest.raises(
+        ValueError, match="^HadamardTransform takes a block in each cycle, not hadamard16 .* form=limbs"
+    ):
+        HadamardTransform(config)
+    assert StreamConverter(config).config == config
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"form": "digits"}, "unknown form 'digits'"),
+        ({"registered_after": "placed"}, "unknown stage boundary 'placed'"),
+        ({"form": "limbs", "registered_after": "level5"}, "unknown stage boundary 'level5'"),
+    ],
+)
+def test_other_hardware_is_refused(fields, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        hadamard_config("hadamard16", **fields)
+
+
+def test_registers_of_limbs_are_not_planned():
+    with pytest.raises(ValueError, match="^the form limbs has its own registers: leave out latency"):
+        constrained(hadamard_config("hadamard16", form="limbs"), {"latency": 40})
