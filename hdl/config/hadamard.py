@@ -79,9 +79,9 @@ class HadamardConfig(StreamConfig[Hadamard]):
         """Stage boundaries: ``input``, ``aligned`` (the numbers as integers), ``level1`` to ``level4`` (their sums and
         differences) and ``output``.
 
-        In limbs also ``placed`` (the numbers as parts of integers), ``digits`` (a limb of each sum), ``total`` (what is
-        kept of the sums while limbs come), ``held`` (the same, while results are rounded), ``chosen`` (what is kept of
-        one sum), ``leading`` (the place of its leading bit), ``shifted`` and ``magnitude`` (the bits of the result).
+        In limbs also ``placed`` (the numbers as parts of integers), ``digits`` (a limb of each sum), ``total`` (the
+        windows of sums while limbs come), ``held`` (the same, while results are rounded), ``chosen`` (one window),
+        ``leading`` (the place of its leading bit), ``shifted`` and ``magnitude`` (the bits of the result).
         """
         if not self.in_limbs:
             return "input", "aligned", *LEVEL_STAGES, "output"

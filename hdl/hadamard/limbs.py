@@ -1,9 +1,9 @@
 """The random Hadamard transform limb by limb: 16 bits of all sums in a cycle, then one result in a cycle.
 
 A number is an integer of 262 bits, but its significand lies in two limbs. So a lane shifts the significand by the low
-bits of the exponent, and chooses the limb by the high ones. The sums of limbs are those of `HadamardTransform`, in 21
-bits. What does not fit into a limb of a sum is carried to the next one. While limbs come, the one with the leading bit
-so far is kept, so no sum is ever there as a whole.
+bits of the exponent, and chooses the limb by the high ones. Limbs are added in 21 bits by the levels of
+`HadamardTransform`, and each sum carries its high bits to its next limb. While limbs come, each sum keeps its `Window`,
+the limb with the leading bit so far. So no sum is ever there as a whole.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ NUMBER = (LIMBS - 1).bit_length()
 """Bits of the number of a limb."""
 LIMB_SUM = LIMB + LEVELS + 1
 """Bits of a sum of limbs with its sign."""
-KEPT = {"bits": 2 * LIMB, "number": NUMBER, "rest": 1, "sign": 1}
-"""What is kept of a sum, as in `Window`, with its bits."""
+WINDOW = {"bits": 2 * LIMB, "number": NUMBER, "rest": 1, "sign": 1}
+"""The bits of a `Window`, without ``is_first``."""
 SPECIALS = 1 + 2 * RESULTS
 """Bits about the numbers of a block: is any NaN, which are Inf, and which are negative."""
 
@@ -134,15 +134,15 @@ class LimbSums(wiring.Component):
 
 
 class RunningSum(wiring.Component):
-    """The limbs of a sum, of which it keeps the last one with a bit that differs from the bit below it, and the one
-    before. If it is the only one, the leading bit of the sum is there, or at the top of the limb before.
+    """The limbs of a sum. It keeps the last one with a bit that differs from the bit below it, and the one before: the
+    leading bit of the sum is there, or at the top of the one before.
 
     Ports
     -----
     limb_sum : in, the sum of limbs
     limb, is_first : in, the number of the limb, and whether it is limb 0
     enable : in, of the registers
-    bits, number, rest, sign : out, what is kept (`Window`), after the last limb
+    bits, number, rest, sign : out, the `Window`, after the last limb
     """
 
     kind = "running_sum"
@@ -150,7 +150,7 @@ class RunningSum(wiring.Component):
     def __init__(self, config: HadamardConfig) -> None:
         self.config = config
         entering = {"limb_sum": In(signed(LIMB_SUM)), "limb": In(NUMBER), "is_first": In(1), "enable": In(1)}
-        super().__init__({**entering, **{name: Out(bits) for name, bits in KEPT.items()}})
+        super().__init__({**entering, **{name: Out(bits) for name, bits in WINDOW.items()}})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -223,11 +223,11 @@ class ResultFlags(wiring.Component):
 
 
 class RoundedWindow(wiring.Component):
-    """A quarter of a sum of which a `Window` is kept, rounded to nearest even (`round_window`).
+    """A quarter of a sum, of which it sees the `Window`, rounded to nearest even (`round_window`).
 
     Ports
     -----
-    bits, number, rest, sign : in, what is kept
+    bits, number, rest, sign : in, the `Window`
     enable : in, of the registers, if there are any
     is_nan, is_infinite, inf_sign : in, flags that replace the sum
     y : out, the number
@@ -235,7 +235,7 @@ class RoundedWindow(wiring.Component):
 
     def __init__(self, config: HadamardConfig) -> None:
         self.config = config
-        entering = {name: In(bits) for name, bits in KEPT.items()} | enable_port(config, ROUNDING_STAGES)
+        entering = {name: In(bits) for name, bits in WINDOW.items()} | enable_port(config, ROUNDING_STAGES)
         super().__init__({**entering, **dict.fromkeys(FLAGS, In(1)), "y": Out(BF16.bits)})
 
     def elaborate(self, platform: object) -> Module:
@@ -258,7 +258,7 @@ class LimbTransform(Pipeline[HadamardConfig]):
     IS_STEADY = False
     CONTROL = ("back_enable", "reads", "has_block", "limb", "enters", "complete", "rounds", "result", "its")
     INNER = ("limb_sum", "is_first", "sums", "sums_limb", "specials")
-    SIGNALS = frozenset((*CONTROL, *INNER, *KEPT, *FLAGS))
+    SIGNALS = frozenset((*CONTROL, *INNER, *WINDOW, *FLAGS))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -297,7 +297,7 @@ class LimbTransform(Pipeline[HadamardConfig]):
                 part.is_first.eq(sums.is_first),
                 part.enable.eq(self.enable),
             ]
-            running.append(Cat(getattr(part, name) for name in KEPT))
+            running.append(Cat(getattr(part, name) for name in WINDOW))
         complete = Signal()
         rounds = Signal()
         result = Signal(range(RESULTS))
@@ -307,19 +307,19 @@ class LimbTransform(Pipeline[HadamardConfig]):
             m.d.sync += result.eq(Mux(complete, 0, result + 1))
         now = Stage(m, self).crossed("digits", specials=sums.specials)
         now = now.crossed("total", specials=now.specials)
-        kept = held(m, self.enable & complete, "held", {"kept": Cat(running), "specials": now.specials})
+        kept = held(m, self.enable & complete, "held", {"windows": Cat(running), "specials": now.specials})
 
         flags, rounded = ResultFlags(config), RoundedWindow(config)
         m.submodules.flags = instantiated(flags, platform)
         m.submodules.rounded = instantiated(rounded, platform)
-        its = Signal(sum(KEPT.values()))
+        its = Signal(sum(WINDOW.values()))
         m.d.comb += [
             flags.specials.eq(kept["specials"]),
             flags.result.eq(result),
-            its.eq(chosen([kept["kept"].word_select(lane, len(its)) for lane in range(RESULTS)], result)),
+            its.eq(chosen([kept["windows"].word_select(lane, len(its)) for lane in range(RESULTS)], result)),
         ]
         now = Stage(m, self).crossed("chosen", its=its, **{name: getattr(flags, name) for name in FLAGS})
-        m.d.comb += Cat(getattr(rounded, name) for name in KEPT).eq(now.its)
+        m.d.comb += Cat(getattr(rounded, name) for name in WINDOW).eq(now.its)
         m.d.comb += [getattr(rounded, name).eq(now.values[name]) for name in FLAGS]
         connect_enable(m, self, rounded)
         y = Signal(RESULTS * BF16.bits, name="y_output_q", reset_less=True)

@@ -1,8 +1,8 @@
 """Questions about Hadamard transforms that add limb by limb: their control, and lemmas about their modules.
 
-The sums of limbs are pure functions of the numbers and of the number of a limb, so the lemmas about levels are those of
-a transform at once. A sum whose limbs come carries what does not fit. Whatever its registers held before, after all
-limbs the limb with the leading bit of the sum is kept.
+The sums of limbs are pure functions of the numbers and of the number of a limb, so the lemmas about levels hold as in
+the other form. Each sum carries its high bits to its next limb. Whatever its registers held before, after all limbs it
+has its window: the limb with its leading bit, and the one below.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...hdl.config.hadamard import ROUNDING_STAGES, SUM_STAGES, HadamardConfig
 from ...hdl.hadamard.schedule import LIMB, LIMBS, NUMBER, RESULTS, SUM
 from ...spec import BF16, Hadamard
 from ..netlist.beats.cuts import seen
-from ..netlist.beats.limbs import FLAGS, KEPT, LIMB_SUM, ROUNDED, RUNNING, SPECIALS, SUMS, LimbParts
+from ..netlist.beats.limbs import FLAGS, LIMB_SUM, ROUNDED, RUNNING, SPECIALS, SUMS, WINDOW, LimbParts
 from ..netlist.design import Cut, Design, Part
 from ..specification.beats.induction import Induction, transitions
 from ..specification.encode import bits, extended
@@ -37,7 +37,7 @@ WRONG = (
     "registers do not move with: o_ready or no o_valid",
     "the sums have other numbers than the block, or another limb than the next one",
     "a result has the flags of another block or of another result",
-    "what is kept of one sum, or its flags, are rounded in place of those of another",
+    "the window or the flags of another sum are rounded",
     "a result is at the place of another",
 )
 """Faults by the bits of ``wrong`` in `limbs.sv`."""
@@ -89,7 +89,7 @@ def flow(parts: LimbParts) -> Induction:
         "complete",
         "rounds",
         "result",
-        "kept_held_q",
+        "windows_held_q",
         "specials_held_q",
         "specials_total_q",
     ]
@@ -104,7 +104,7 @@ def flow(parts: LimbParts) -> Induction:
         return "{" + ", ".join(reversed(names)) + "}"
 
     def kept(instance: str) -> list[str]:
-        return [f"{instance}_{name}" for name in KEPT]
+        return [f"{instance}_{name}" for name in WINDOW]
 
     entering = ", ".join(f"input [{widths[name] - 1}:0] {name}" for name in given)
     wrapper = f"""// SPDX-License-Identifier: Apache-2.0
@@ -113,7 +113,7 @@ module {top}(input clk, mark, input [3:0] followed, {entering},
   {" ".join(f"wire [{widths[name] - 1}:0] {name};" for name in made)}
   {parts.design.top} design({", ".join(f".{name}({name})" for name in control["ports"])});
   mxcast_limbs #(.SUMS({len(before)}), .DIGITS({digits}), .CHOSEN({chosen}), .ROUNDING({len(behind) - chosen}),
-    .LIMBS({LIMBS}), .RESULTS({RESULTS}), .KEPT({sum(KEPT.values())}), .SPECIALS({IS_SPECIAL})) limbs(
+    .LIMBS({LIMBS}), .RESULTS({RESULTS}), .KEPT({sum(WINDOW.values())}), .SPECIALS({IS_SPECIAL})) limbs(
     .clk(clk), .rst(rst), .i_valid(i_valid), .i_ready(i_ready), .o_valid(o_valid), .o_ready(o_ready), .mark(mark),
     .enable(seen_enable), .followed(followed), .x(x), .y(y), .sums_x({SUMS}_x), .sums_in({SUMS}_limb),
     .sums_out({SUMS}_sums_limb), .specials({SUMS}_specials), .flags_specials({FLAGS}_specials),
@@ -125,13 +125,13 @@ module {top}(input clk, mark, input [3:0] followed, {entering},
     .valid_digits({"seen_valid_digits_q" if digits else "1'b0"}),
     .valid_results({joined(["1'b0", *(f"seen_valid_{place}_q" for place in behind)])}),
     .digits_specials({"seen_specials_digits_q" if digits else f"{IS_SPECIAL}'d0"}),
-    .total_specials(seen_specials_total_q), .held_specials(seen_specials_held_q), .held(seen_kept_held_q),
+    .total_specials(seen_specials_total_q), .held_specials(seen_specials_held_q), .held(seen_windows_held_q),
     .wrong(wrong), .assumed(assumed), .related(related));
 endmodule
 """
     return Induction(
         name="flow",
-        claim="limbs follow in order, and each result of a block is that of its sum and has its place",
+        claim="limbs follow in order, and each result of a block belongs to its sum and has its place",
         top=top,
         relation=transitions(parts.design, control, "limbs.sv", wrapper, top),
         related=10,
@@ -162,7 +162,7 @@ def _limbs(s: HadamardSpecification, part: Part, number: int) -> Question:
 
 
 def _about(s: HadamardSpecification, part: Part) -> Question:
-    """What the sums say about the numbers and the limb."""
+    """The flags about the numbers and the limb."""
     numbers, texts, claims = [f"x{lane}" for lane in range(RESULTS)], [], []
     specials = part.wire("specials", "s")
     for lane, x in enumerate(numbers):
@@ -231,7 +231,7 @@ def _limbs_of_sums() -> Question:
     claims = (f"(= {found} ({add} {' '.join(numbers)}))" for found, add in zip(sums, ("bvadd", "bvsub"), strict=True))
     return lemma(
         "limbs-of-sums",
-        "the sums and differences of limbs are those of their numbers, limb by limb",
+        "numbers are added and subtracted limb by limb",
         tuple(names),
         declared(dict.fromkeys(names, WIDTH)),
         holds=f"(and {' '.join(claims)})",
@@ -304,7 +304,7 @@ def _digits() -> Question:
     taken = f"(bvadd {signed('carried', CARRY, wide)} {signed('limb_sum', LIMB_SUM, wide)})"
     return lemma(
         "digits",
-        "limbs that carry what does not fit are those of the sum, in a word of all limbs",
+        "limbs that carry their high bits are the sum, in a word of all limbs",
         tuple(names),
         declared(names),
         f"(assert (= {makes} {taken}))\n",
@@ -337,7 +337,7 @@ def is_kept(total: str, kept: dict[str, str]) -> str:
 
 
 def _keeps(running: Design, state: tuple[str, ...], number: int) -> Question:
-    """What is kept after all limbs, from any state."""
+    """The window after all limbs, from any state."""
     (part,) = (one.named("part") for one in running.parts(Cut(running.top, (), ("total",), freed=("total",))))
     cycles = LIMBS + ("digits_digits_q" in state)
     states = [f"s{cycle}" for cycle in range(cycles + 1)]
@@ -349,16 +349,16 @@ def _keeps(running: Design, state: tuple[str, ...], number: int) -> Question:
         texts.append(f"(assert (and {is_first} (= {part.wire('limb', one)} {bits(k, PLACE)})))\n")
     texts += [f"(assert {part.wire('enable', one)})\n" for one in states[:-1]]
     limbs = [f"((_ extract {LIMB - 1} 0) {part.wire('total', one)})" for one in states[:LIMBS]]
-    kept = {name: vector(part.wire(name, states[-1]), width) for name, width in KEPT.items()}
-    names = [f"kept_{name}" for name in KEPT]
+    kept = {name: vector(part.wire(name, states[-1]), width) for name, width in WINDOW.items()}
+    names = [f"kept_{name}" for name in WINDOW]
     return lemma(
         f"keeps-{number}" if number else "keeps",
-        "after all limbs of a sum, whatever was there before, the limb with its leading bit is kept",
+        "after all limbs of a sum, whatever was there before, its window is kept",
         ("t", *names),
         *texts,
         constant("t", WIDTH, f"(concat {' '.join(reversed(limbs))})"),
-        *(constant(name, width, kept[one]) for name, (one, width) in zip(names, KEPT.items())),
-        holds=is_kept("t", {name: f"kept_{name}" for name in KEPT}),
+        *(constant(name, width, kept[one]) for name, (one, width) in zip(names, WINDOW.items())),
+        holds=is_kept("t", {name: f"kept_{name}" for name in WINDOW}),
         is_inner=True,
     )
 
@@ -367,7 +367,7 @@ def _rounded(s: HadamardSpecification, part: Part) -> Question:
     is_nan, is_infinite, sign = (part.wire(name, "s") for name in SPECIALS)
     nan = bits(BF16.inf_field | 1 << BF16.man_bits - 1, BF16.bits)
     inf = bits(BF16.inf_field, BF16.bits - 1)
-    kept = {name: vector(part.wire(name, "s"), width) for name, width in KEPT.items()}
+    kept = {name: vector(part.wire(name, "s"), width) for name, width in WINDOW.items()}
     return lemma(
         "results",
         "every sum has its result, rounded once; NaN and Inf replace it",

@@ -19,8 +19,8 @@ SUMS, FLAGS, ROUNDED = "limb_sums", "flags", "rounded"
 RUNNING = tuple(f"running_{lane:02}" for lane in range(RESULTS))
 """The instances: of the sums of limbs, of the flags of a result, of its rounding, and of a sum whose limbs come."""
 
-KEPT = {"bits": 2 * LIMB, "number": 5, "rest": 1, "sign": 1}
-"""What is kept of a sum, with its bits."""
+WINDOW = {"bits": 2 * LIMB, "number": 5, "rest": 1, "sign": 1}
+"""The window of a sum, with its bits."""
 LIMB_SUM = LIMB + LEVELS + 1
 """Bits of a sum of limbs with its sign."""
 SPECIALS = ("is_nan", "is_infinite", "inf_sign")

@@ -69,12 +69,16 @@ FLOW = {
     ),
     "NaN of another block": (r"if \(_021_\) specials <= ", "if (enable) specials <= ", "the flags of another"),
     "sums of another block": (
-        r"if \(_021_\) kept_held_q <= ",
-        "if (enable) kept_held_q <= ",
-        "what is kept of one sum",
+        r"if \(_021_\) windows_held_q <= ",
+        "if (enable) windows_held_q <= ",
+        "the window or the flags",
     ),
-    "a result of another sum": (r"result\[2\] \? _029_", "result[1] ? _029_", "what is kept of one sum"),
-    "a flag of another result": (r"if \(enable\) is_nan <= ", "if (enable & ~reads) is_nan <= ", "or its flags"),
+    "a result of another sum": (r"result\[2\] \? _029_", "result[1] ? _029_", "the window or the flags"),
+    "a flag of another result": (
+        r"if \(enable\) is_nan <= ",
+        "if (enable & ~reads) is_nan <= ",
+        "the window or the flags",
+    ),
     "a result at another place": (r"y <= \{ (_\d+_), y\[255:16\] \}", r"y <= { y[239:0], \1 }", "the place of another"),
 }
 """Edits of the control, and what is wrong then. One trace is asked for, as each has the edges of a whole block."""
