@@ -18,6 +18,7 @@ import pytest
 from mxcast.hdl import (
     CHOICES,
     DECODER_CHOICES,
+    HADAMARD_CHOICES,
     NVFP4_CHOICES,
     AmaxKey,
     ConverterConfig,
@@ -114,6 +115,7 @@ def test_the_rules_are_all_here():
         "Structure",
         "Subnormals",
         "Nvfp4Form",
+        "HadamardForm",
     }
     others = {
         Cause,
@@ -132,7 +134,7 @@ def test_the_rules_are_all_here():
         ScalePlace,
         SpecialCodes,
     }
-    tables = RULES, DECODE_RULES, CAST_RULES, NVFP4_RULES, CHOICES, DECODER_CHOICES, NVFP4_CHOICES
+    tables = RULES, DECODE_RULES, CAST_RULES, NVFP4_RULES, CHOICES, DECODER_CHOICES, NVFP4_CHOICES, HADAMARD_CHOICES
     assert {rule for table in tables for rule in table.values()} == set(rules()) - others
 
 
