@@ -21,6 +21,8 @@ from .provable import Provable
 from .question import Question, constant, declared, lemma, vector
 
 LEVELS = 4
+SIZE = 1 << LEVELS
+"""Numbers that hardware transforms."""
 SPECIALS = ("is_nan", "is_infinite", "inf_sign")
 """Flags that each rounding receives, as they follow one another on the wire `FLAGS`."""
 FLAGS = "specials"
@@ -142,22 +144,22 @@ def _integers(s: HadamardSpecification, part: Part, width: int, number: int) -> 
     )
 
 
+def entering(part: Part) -> dict[str, str]:
+    """The numbers that enter a part at ``x``: their constants by name."""
+    wires = (
+        f"((_ extract {place + BF16.bits - 1} {place}) {part.wire('x', 's')})"
+        for place in range(0, SIZE * BF16.bits, BF16.bits)
+    )
+    return {f"x{lane}": constant(f"x{lane}", BF16.bits, wire) for lane, wire in enumerate(wires)}
+
+
 def _specials(s: HadamardSpecification, part: Part) -> Question:
     """NaN and Inf are noticed in every result."""
-    numbers, texts, claims = [f"x{lane}" for lane in range(s.rules.size)], [], []
-    for lane, x in enumerate(numbers):
-        number = f"((_ extract {BF16.bits * lane + BF16.bits - 1} {BF16.bits * lane}) {part.wire('x', 's')})"
-        texts.append(constant(x, BF16.bits, number))
+    numbers, claims = entering(part), []
     for j in range(s.rules.size):
-        is_nan, is_infinite, sign = (
-            f"(= ((_ extract {place} {place}) {part.wire(FLAGS, 's')}) #b1)"
-            for place in range(len(SPECIALS) * j, len(SPECIALS) * (j + 1))
-        )
-        negative, positive = (s.has_inf(numbers, j, one) for one in (True, False))
-        claims.append(
-            f"(ite {s.is_nan_of(numbers, j)} {is_nan} (and (not {is_nan}) "
-            f"(= {is_infinite} (or {negative} {positive})) (=> {is_infinite} (= {sign} {negative}))))"
-        )
+        places = range(len(SPECIALS) * j, len(SPECIALS) * (j + 1))
+        flags = [f"(= ((_ extract {place} {place}) {part.wire(FLAGS, 's')}) #b1)" for place in places]
+        claims.append(s.has_flags([*numbers], j, *flags))
     return lemma(
         "specials",
         "NaN and Inf are noticed in every result",
@@ -165,7 +167,7 @@ def _specials(s: HadamardSpecification, part: Part) -> Question:
         s.definitions,
         part.text,
         part.state("s"),
-        *texts,
+        *numbers.values(),
         holds=f"(and {' '.join(claims)})",
         has_block=True,
     )

@@ -21,7 +21,7 @@ from ..netlist.design import Cut, Design, Part
 from ..specification.beats.induction import Induction, transitions
 from ..specification.encode import bits, extended
 from ..specification.hadamard import WIDTH, HadamardSpecification
-from .hadamard import ProvableHadamard, level_question, order_question, sums_question
+from .hadamard import ProvableHadamard, entering, level_question, order_question, sums_question
 from .question import Question, constant, declared, lemma, vector
 
 PLACE = (LIMBS - 1).bit_length()
@@ -65,7 +65,7 @@ class ProvableLimbs(ProvableHadamard):
             wires = (dict.fromkeys(names, LIMB + level) for level, names in enumerate(parts.levels))
             yield level_question(part, [*wires], level, is_limb=True)
         yield _about(s, about)
-        yield from _flags(s, parts.part(FLAGS))
+        yield _flags(s, parts.part(FLAGS))
         yield sums_question(s)
         yield _limbs_of_sums()
         yield _range()
@@ -161,16 +161,16 @@ def _limbs(s: HadamardSpecification, part: Part, number: int) -> Question:
     )
 
 
+def _said(numbers: list[str], specials: str) -> str:
+    """The statement that bits say whether any number is NaN, which are Inf, and which are negative."""
+    of_each = (f"({kind} {x})" for kind in ("is_inf", "is_negative") for x in numbers)
+    claims = (f"(or {' '.join(f'(is_nan {x})' for x in numbers)})", *of_each)
+    return f"(and {' '.join(f'(= {one} (= ((_ extract {k} {k}) {specials}) #b1))' for k, one in enumerate(claims))})"
+
+
 def _about(s: HadamardSpecification, part: Part) -> Question:
     """The flags about the numbers and the limb."""
-    numbers, texts, claims = [f"x{lane}" for lane in range(RESULTS)], [], []
-    specials = part.wire("specials", "s")
-    for lane, x in enumerate(numbers):
-        number = f"((_ extract {BF16.bits * lane + BF16.bits - 1} {BF16.bits * lane}) {part.wire('x', 's')})"
-        texts.append(constant(x, BF16.bits, number))
-        for place, claim in ((1 + lane, f"(is_inf {x})"), (1 + RESULTS + lane, f"(is_negative {x})")):
-            claims.append(f"(= {claim} (= ((_ extract {place} {place}) {specials}) #b1))")
-    any_nan = f"(or {' '.join(f'(is_nan {x})' for x in numbers)})"
+    numbers = entering(part)
     first = f"(= {part.wire('is_first', 's')} (= {part.wire('limb', 's')} {bits(0, PLACE)}))"
     return lemma(
         "about",
@@ -179,41 +179,28 @@ def _about(s: HadamardSpecification, part: Part) -> Question:
         s.definitions,
         part.text,
         part.state("s"),
-        *texts,
-        holds=f"(and {first} (= {any_nan} (= ((_ extract 0 0) {specials}) #b1)) {' '.join(claims)})",
+        *numbers.values(),
+        holds=f"(and {first} {_said([*numbers], part.wire('specials', 's'))})",
         has_block=True,
     )
 
 
-def _flags(s: HadamardSpecification, part: Part) -> Iterator[Question]:
-    """NaN and Inf in a result, for numbers that are finite or special as it is said about them."""
-    numbers, texts = (
-        [f"x{lane}" for lane in range(RESULTS)],
-        [declared(dict.fromkeys((f"x{n}" for n in range(RESULTS)), BF16.bits))],
+def _flags(s: HadamardSpecification, part: Part) -> Question:
+    """The flags of a result, for any numbers of which the bits say what `_about` claims."""
+    numbers = [f"x{lane}" for lane in range(RESULTS)]
+    flags = [part.wire(name, "s") for name in SPECIALS]
+    claims = (
+        f"(=> (= {part.wire('result', 's')} {bits(j, 4)}) {s.has_flags(numbers, j, *flags)})" for j in range(RESULTS)
     )
-    specials = part.wire("specials", "s")
-    for lane, x in enumerate(numbers):
-        for place, claim in ((1 + lane, f"(is_inf {x})"), (1 + RESULTS + lane, f"(is_negative {x})")):
-            texts.append(f"(assert (= {claim} (= ((_ extract {place} {place}) {specials}) #b1)))\n")
-    any_nan = f"(or {' '.join(f'(is_nan {x})' for x in numbers)})"
-    texts.append(f"(assert (= {any_nan} (= ((_ extract 0 0) {specials}) #b1)))\n")
-    is_nan, is_infinite, sign = (part.wire(name, "s") for name in SPECIALS)
-    claims = []
-    for j in range(RESULTS):
-        negative, positive = (s.has_inf(numbers, j, one) for one in (True, False))
-        is_its = f"(= {part.wire('result', 's')} {bits(j, 4)})"
-        claims.append(
-            f"(=> {is_its} (ite {s.is_nan_of(numbers, j)} {is_nan} (and (not {is_nan}) "
-            f"(= {is_infinite} (or {negative} {positive})) (=> {is_infinite} (= {sign} {negative})))))"
-        )
-    yield lemma(
+    return lemma(
         "flags",
         "each result has the flags of its NaN and Inf",
         tuple(numbers),
         s.definitions,
         part.text,
         part.state("s"),
-        *texts,
+        declared(dict.fromkeys(numbers, BF16.bits)),
+        f"(assert {_said(numbers, part.wire('specials', 's'))})\n",
         holds=f"(and {' '.join(claims)})",
         is_inner=True,
     )

@@ -84,6 +84,12 @@ class HadamardSpecification:
         both = f"(and {self.has_inf(numbers, j, True)} {self.has_inf(numbers, j, False)})"
         return f"(or {' '.join(f'(is_nan {x})' for x in numbers)} {both})"
 
+    def has_flags(self, numbers: Sequence[str], j: int, is_nan: str, is_infinite: str, inf_sign: str) -> str:
+        """Are these the flags of the result ``j``? The sign counts for Inf alone."""
+        negative, positive = (self.has_inf(numbers, j, one) for one in (True, False))
+        of_inf = f"(= {is_infinite} (or {negative} {positive})) (=> {is_infinite} (= {inf_sign} {negative}))"
+        return f"(ite {self.is_nan_of(numbers, j)} {is_nan} (and (not {is_nan}) {of_inf}))"
+
     def total(self, integers: Sequence[str], j: int) -> str:
         """The sum ``j``."""
         terms = (f"(bvneg {x})" if self.rules.is_negative(i, j) else x for i, x in enumerate(integers))
