@@ -23,17 +23,8 @@ from ..nvfp4.encoder import connect_enable
 from ..primitives.pipeline import Pipeline
 from ..primitives.register import Stage, enable_port, held
 from .rounding import FLAGS, INF, Window, round_window
-from .schedule import LEVELS, LIMB, LIMBS, RESULTS
+from .schedule import LEVELS, LIMB, LIMB_NUMBER, LIMB_SUM, LIMBS, RESULTS, SPECIALS, WINDOW
 from .transform import butterfly, significand
-
-NUMBER = (LIMBS - 1).bit_length()
-"""Bits of the number of a limb."""
-LIMB_SUM = LIMB + LEVELS + 1
-"""Bits of a sum of limbs with its sign."""
-WINDOW = {"bits": 2 * LIMB, "number": NUMBER, "rest": 1, "sign": 1}
-"""The bits of a `Window`, without ``is_first``."""
-SPECIALS = 1 + 2 * RESULTS
-"""Bits about the numbers of a block: is any NaN, which are Inf, and which are negative."""
 
 
 class NumberLimb(wiring.Component):
@@ -50,7 +41,7 @@ class NumberLimb(wiring.Component):
 
     def __init__(self, config: HadamardConfig) -> None:
         self.config = config
-        entering = {"x": In(BF16.bits), "is_negated": In(1), "limb": In(NUMBER)}
+        entering = {"x": In(BF16.bits), "is_negated": In(1), "limb": In(LIMB_NUMBER)}
         super().__init__({**entering, **enable_port(config, ("placed",)), "y": Out(LIMB)})
 
     def elaborate(self, platform: object) -> Module:
@@ -58,7 +49,7 @@ class NumberLimb(wiring.Component):
         number, place = significand(m, self.x, self.is_negated)
         low = LIMB.bit_length() - 1
         placed = Signal(signed(len(number) + LIMB - 1))
-        difference = Signal(signed(NUMBER + 1))
+        difference = Signal(signed(LIMB_NUMBER + 1))
         m.d.comb += placed.eq(number << place[:low])
         now = Stage(m, self, control=("limb",)).crossed("placed", placed=placed, first=place[low:])
         sign = now.placed[-1]
@@ -91,10 +82,10 @@ class LimbSums(wiring.Component):
     def __init__(self, config: HadamardConfig) -> None:
         self.config = config
         size = config.numerics.block_size
-        entering = {"x": In(size * BF16.bits), "limb": In(NUMBER), **enable_port(config, SUM_STAGES)}
+        entering = {"x": In(size * BF16.bits), "limb": In(LIMB_NUMBER), **enable_port(config, SUM_STAGES)}
         leaving = {
             "sums": Out(size * LIMB_SUM),
-            "sums_limb": Out(NUMBER),
+            "sums_limb": Out(LIMB_NUMBER),
             "is_first": Out(1),
             "specials": Out(SPECIALS),
         }
@@ -149,7 +140,7 @@ class RunningSum(wiring.Component):
 
     def __init__(self, config: HadamardConfig) -> None:
         self.config = config
-        entering = {"limb_sum": In(signed(LIMB_SUM)), "limb": In(NUMBER), "is_first": In(1), "enable": In(1)}
+        entering = {"limb_sum": In(signed(LIMB_SUM)), "limb": In(LIMB_NUMBER), "is_first": In(1), "enable": In(1)}
         super().__init__({**entering, **{name: Out(bits) for name, bits in WINDOW.items()}})
 
     def elaborate(self, platform: object) -> Module:
@@ -163,7 +154,7 @@ class RunningSum(wiring.Component):
         previous = Signal(LIMB, reset_less=True)
         has_lower = Signal(reset_less=True)  # is a bit set in the limbs before the previous one?
         kept_bits = Signal(2 * LIMB, reset_less=True)
-        kept_number = Signal(NUMBER, reset_less=True)
+        kept_number = Signal(LIMB_NUMBER, reset_less=True)
         kept_rest = Signal(reset_less=True)
         changes = Signal()
         m.d.comb += [
@@ -268,7 +259,7 @@ class LimbTransform(Pipeline[HadamardConfig]):
         after = [place for place in registered if place == "digits"]
         behind = registered[registered.index("held") + 1 :]
         has_block = Signal()
-        limb = Signal(NUMBER)
+        limb = Signal(LIMB_NUMBER)
         enters = Signal()
         m.d.comb += [
             self.enable.eq(control.back_enable),

@@ -13,23 +13,21 @@ from typing import ClassVar
 
 from ...hdl import HardwareConfig
 from ...hdl.config.hadamard import ROUNDING_STAGES, SUM_STAGES, HadamardConfig
-from ...hdl.hadamard.schedule import LIMB, LIMBS, NUMBER, RESULTS, SUM
+from ...hdl.hadamard.schedule import LEVELS, LIMB, LIMB_NUMBER, LIMB_SUM, LIMBS, NUMBER, RESULTS, SPECIALS, SUM, WINDOW
 from ...spec import BF16, Hadamard
 from ..netlist.beats.cuts import seen
-from ..netlist.beats.limbs import FLAGS, LIMB_SUM, ROUNDED, RUNNING, SPECIALS, SUMS, WINDOW, LimbParts
+from ..netlist.beats.limbs import FLAGS, ROUNDED, RUNNING, SUMS, LimbParts
 from ..netlist.design import Cut, Design, Part
-from ..specification.beats.induction import Induction, transitions
+from ..specification.beats.induction import Induction, joined, transitions
 from ..specification.encode import bits, extended
 from ..specification.hadamard import WIDTH, HadamardSpecification
+from .hadamard import SPECIALS as RESULT_FLAGS
 from .hadamard import ProvableHadamard, entering, level_question, order_question, sums_question
 from .question import Question, constant, declared, lemma, vector
 
-PLACE = (LIMBS - 1).bit_length()
 CARRY = 5
 """Bits that a sum carries to its next limb."""
 TOTAL = LIMB_SUM + 1
-IS_SPECIAL = 1 + 2 * RESULTS
-"""Bits about the numbers: is any NaN, which are Inf, and which are negative."""
 
 WRONG = (
     "i_ready is not: o_ready or no o_valid, and no block entered in the last 16 moves",
@@ -61,14 +59,15 @@ class ProvableLimbs(ProvableHadamard):
         for number, part in enumerate(parts.limbs()):
             yield _limbs(s, part, number)
         *levels, about = parts.sums()
+        wires = [dict.fromkeys(names, LIMB + level) for level, names in enumerate(parts.levels)]
         for level, part in enumerate(levels):
-            wires = (dict.fromkeys(names, LIMB + level) for level, names in enumerate(parts.levels))
-            yield level_question(part, [*wires], level, is_limb=True)
+            yield level_question(part, wires, level, is_limb=True)
         yield _about(s, about)
         yield _flags(s, parts.part(FLAGS))
         yield sums_question(s)
         yield _limbs_of_sums()
         yield _range()
+        yield _bounds()
         for number, (running, opened) in enumerate(parts.running().items()):
             yield _carry(running, number)
             yield _keeps(opened, parts.state, number)
@@ -100,31 +99,28 @@ def flow(parts: LimbParts) -> Induction:
     given = [name for name, port in control["ports"].items() if port["direction"] == "input" and name != "clk"]
     made = [name for name in control["ports"] if name not in (*given, "clk", "i_ready", "o_valid")]
 
-    def joined(names: list[str]) -> str:
-        return "{" + ", ".join(reversed(names)) + "}"
-
     def kept(instance: str) -> list[str]:
         return [f"{instance}_{name}" for name in WINDOW]
 
-    entering = ", ".join(f"input [{widths[name] - 1}:0] {name}" for name in given)
+    inputs = ", ".join(f"input [{widths[name] - 1}:0] {name}" for name in given)
     wrapper = f"""// SPDX-License-Identifier: Apache-2.0
-module {top}(input clk, mark, input [3:0] followed, {entering},
+module {top}(input clk, mark, input [3:0] followed, {inputs},
   output i_ready, o_valid, output [{len(WRONG) - 1}:0] wrong, output assumed, output [9:0] related);
   {" ".join(f"wire [{widths[name] - 1}:0] {name};" for name in made)}
   {parts.design.top} design({", ".join(f".{name}({name})" for name in control["ports"])});
   mxcast_limbs #(.SUMS({len(before)}), .DIGITS({digits}), .CHOSEN({chosen}), .ROUNDING({len(behind) - chosen}),
-    .LIMBS({LIMBS}), .RESULTS({RESULTS}), .KEPT({sum(WINDOW.values())}), .SPECIALS({IS_SPECIAL})) limbs(
+    .LIMBS({LIMBS}), .RESULTS({RESULTS}), .KEPT({sum(WINDOW.values())}), .SPECIALS({SPECIALS})) limbs(
     .clk(clk), .rst(rst), .i_valid(i_valid), .i_ready(i_ready), .o_valid(o_valid), .o_ready(o_ready), .mark(mark),
     .enable(seen_enable), .followed(followed), .x(x), .y(y), .sums_x({SUMS}_x), .sums_in({SUMS}_limb),
     .sums_out({SUMS}_sums_limb), .specials({SUMS}_specials), .flags_specials({FLAGS}_specials),
     .running({joined([name for lane in RUNNING for name in kept(lane)])}), .flags_result({FLAGS}_result),
-    .flags({joined([f"{FLAGS}_{name}" for name in SPECIALS])}),
-    .rounded_flags({joined([f"{ROUNDED}_{name}" for name in SPECIALS])}), .rounded_kept({joined(kept(ROUNDED))}),
+    .flags({joined([f"{FLAGS}_{name}" for name in RESULT_FLAGS])}),
+    .rounded_flags({joined([f"{ROUNDED}_{name}" for name in RESULT_FLAGS])}), .rounded_kept({joined(kept(ROUNDED))}),
     .rounded_y({ROUNDED}_y), .has_block(seen_has_block), .complete(seen_complete), .rounds(seen_rounds),
     .result(seen_result), .valid_sums({joined(["seen_has_block", *(f"seen_valid_{place}_q" for place in before)])}),
     .valid_digits({"seen_valid_digits_q" if digits else "1'b0"}),
     .valid_results({joined(["1'b0", *(f"seen_valid_{place}_q" for place in behind)])}),
-    .digits_specials({"seen_specials_digits_q" if digits else f"{IS_SPECIAL}'d0"}),
+    .digits_specials({"seen_specials_digits_q" if digits else f"{SPECIALS}'d0"}),
     .total_specials(seen_specials_total_q), .held_specials(seen_specials_held_q), .held(seen_windows_held_q),
     .wrong(wrong), .assumed(assumed), .related(related));
 endmodule
@@ -143,7 +139,7 @@ endmodule
 def _limbs(s: HadamardSpecification, part: Part, number: int) -> Question:
     """A limb of a number, which has at most `NUMBER` bits."""
     value = f"(ite {part.wire('is_negated', 's')} (bvneg (integer x)) (integer x))"
-    shift = f"(concat {bits(0, WIDTH - PLACE - 4)} k {bits(0, 4)})"
+    shift = f"(concat {bits(0, WIDTH - LIMB_NUMBER - 4)} k {bits(0, 4)})"
     fits = f"(= v ((_ sign_extend {WIDTH - NUMBER}) ((_ extract {NUMBER - 1} 0) v)))"
     return lemma(
         f"limbs-{number}" if number else "limbs",
@@ -153,9 +149,9 @@ def _limbs(s: HadamardSpecification, part: Part, number: int) -> Question:
         part.text,
         part.state("s"),
         constant("x", BF16.bits, part.wire("x", "s")),
-        constant("k", PLACE, part.wire("limb", "s")),
+        constant("k", LIMB_NUMBER, part.wire("limb", "s")),
         constant("v", WIDTH, value),
-        f"(assert (not (or (is_nan x) (is_inf x))))\n(assert (bvult k {bits(LIMBS, PLACE)}))\n",
+        f"(assert (not (or (is_nan x) (is_inf x))))\n(assert (bvult k {bits(LIMBS, LIMB_NUMBER)}))\n",
         holds=f"(and {fits} (= {part.wire('y', 's')} ((_ extract {LIMB - 1} 0) (bvlshr v {shift}))))",
         is_inner=True,
     )
@@ -171,7 +167,7 @@ def _said(numbers: list[str], specials: str) -> str:
 def _about(s: HadamardSpecification, part: Part) -> Question:
     """The flags about the numbers and the limb."""
     numbers = entering(part)
-    first = f"(= {part.wire('is_first', 's')} (= {part.wire('limb', 's')} {bits(0, PLACE)}))"
+    first = f"(= {part.wire('is_first', 's')} (= {part.wire('limb', 's')} {bits(0, LIMB_NUMBER)}))"
     return lemma(
         "about",
         "the sums say whether the limb is the first one, whether any number is NaN, and which are Inf and negative",
@@ -188,7 +184,7 @@ def _about(s: HadamardSpecification, part: Part) -> Question:
 def _flags(s: HadamardSpecification, part: Part) -> Question:
     """The flags of a result, for any numbers of which the bits say what `_about` claims."""
     numbers = [f"x{lane}" for lane in range(RESULTS)]
-    flags = [part.wire(name, "s") for name in SPECIALS]
+    flags = [part.wire(name, "s") for name in RESULT_FLAGS]
     claims = (
         f"(=> (= {part.wire('result', 's')} {bits(j, 4)}) {s.has_flags(numbers, j, *flags)})" for j in range(RESULTS)
     )
@@ -245,6 +241,32 @@ def _range() -> Question:
     )
 
 
+def _within(value: str, level: int, is_sum: bool, width: int) -> str:
+    """A sum of limbs after a level adds 2**level of them, or it adds and subtracts half as many."""
+    many = (1 << level) * ((1 << LIMB) - 1)
+    least, most = (0, many) if is_sum else (many // 2, many // 2)
+    return f"(and (bvsle {value} {bits(most, width)}) (bvsge {value} (bvneg {bits(least, width)})))"
+
+
+def _bounds() -> Question:
+    """The range of a sum of limbs, so that what it carries fits."""
+    claims = []
+    for level in range(LEVELS):
+        for is_sum in (True, False):
+            entering = (_within(one, level, is_sum, TOTAL) for one in "ab")
+            added, subtracted = (
+                _within(f"({add} a b)", level + 1, is_sum and add == "bvadd", TOTAL) for add in ("bvadd", "bvsub")
+            )
+            claims.append(f"(=> (and {' '.join(entering)}) (and {added} {subtracted}))")
+    return lemma(
+        "bounds",
+        "sums of limbs are in the range of as many limbs",
+        ("a", "b"),
+        declared({"a": TOTAL, "b": TOTAL}),
+        holds=f"(and {' '.join(claims)})",
+    )
+
+
 def _carry(part: Part, number: int) -> Question:
     """A limb of a sum, and what it carries."""
     wide = TOTAL + 2
@@ -254,6 +276,12 @@ def _carry(part: Part, number: int) -> Question:
 
     carried = f"(ite {part.wire('is_first', 's')} {bits(0, wide)} {signed('now_carried', CARRY)})"
     digits = extended(f"((_ extract {LIMB - 1} 0) {part.wire('total', 's')})", LIMB, wide)
+
+    def fits(value: str) -> str:
+        """Fewer limbs are carried than are added, and no more than are subtracted."""
+        most, least = (1 << LEVELS) - 1, 1 << LEVELS - 1
+        return f"(and (bvsle {value} {bits(most, wide)}) (bvsge {value} (bvneg {bits(least, wide)})))"
+
     return lemma(
         f"carry-{number}" if number else "carry",
         "the limb of a sum and what it carries are the sum of limbs and what was carried",
@@ -263,12 +291,10 @@ def _carry(part: Part, number: int) -> Question:
         constant("carried", wide, carried),
         constant("limb_sum", wide, signed("limb_sum", LIMB_SUM)),
         f"(assert {part.wire('enable', 's')})\n",
-        # a sum of limbs and all before carry at most 15, and at least -8, limbs: the sums of 16 limbs below 2**16
-        f"(assert (and (bvsle carried {bits(15, wide)}) (bvsge carried (bvneg {bits(8, wide)})) "
-        f"(bvsle limb_sum {bits(16 * 0xFFFF, wide)}) (bvsge limb_sum (bvneg {bits(8 * 0xFFFF, wide)}))))\n",
+        f"(assert (and {fits('carried')} "
+        f"(or {' '.join(_within('limb_sum', LEVELS, is_sum, wide) for is_sum in (True, False))})))\n",
         holds=f"(and (= (bvadd (bvshl {signed('next_carried', CARRY)} {bits(LIMB, wide)}) {digits}) "
-        f"(bvadd limb_sum carried)) (bvsle {signed('next_carried', CARRY)} {bits(15, wide)}) "
-        f"(bvsge {signed('next_carried', CARRY)} (bvneg {bits(8, wide)})))",
+        f"(bvadd limb_sum carried)) {fits(signed('next_carried', CARRY))})",
         is_inner=True,
     )
 
@@ -317,10 +343,10 @@ def is_kept(total: str, kept: dict[str, str]) -> str:
             f"(distinct ((_ extract {WIDTH - 1} {low - 1}) {total}) ((_ repeat {above + 1}) {sign}))" if k else "true"
         )
         claims.append(
-            f"(=> (= {kept['number']} {bits(k, PLACE)}) (and {extends} {leads} "
+            f"(=> (= {kept['number']} {bits(k, LIMB_NUMBER)}) (and {extends} {leads} "
             f"(= {kept['bits']} (concat {window} {below})) (= {kept['rest']} (ite {rest} #b1 #b0))))"
         )
-    return f"(and (= {kept['sign']} {sign}) (bvult {kept['number']} {bits(LIMBS, PLACE)}) {' '.join(claims)})"
+    return f"(and (= {kept['sign']} {sign}) (bvult {kept['number']} {bits(LIMBS, LIMB_NUMBER)}) {' '.join(claims)})"
 
 
 def _keeps(running: Design, state: tuple[str, ...], number: int) -> Question:
@@ -333,7 +359,7 @@ def _keeps(running: Design, state: tuple[str, ...], number: int) -> Question:
         texts += [f"(assert (= {part.wire(f'now_{name}', then)} {part.wire(f'next_{name}', now)}))\n" for name in state]
     for k, one in enumerate(states[:LIMBS]):
         is_first = f"(= {part.wire('is_first', one)} {'false' if k else 'true'})"
-        texts.append(f"(assert (and {is_first} (= {part.wire('limb', one)} {bits(k, PLACE)})))\n")
+        texts.append(f"(assert (and {is_first} (= {part.wire('limb', one)} {bits(k, LIMB_NUMBER)})))\n")
     texts += [f"(assert {part.wire('enable', one)})\n" for one in states[:-1]]
     limbs = [f"((_ extract {LIMB - 1} 0) {part.wire('total', one)})" for one in states[:LIMBS]]
     kept = {name: vector(part.wire(name, states[-1]), width) for name, width in WINDOW.items()}
@@ -351,7 +377,7 @@ def _keeps(running: Design, state: tuple[str, ...], number: int) -> Question:
 
 
 def _rounded(s: HadamardSpecification, part: Part) -> Question:
-    is_nan, is_infinite, sign = (part.wire(name, "s") for name in SPECIALS)
+    is_nan, is_infinite, sign = (part.wire(name, "s") for name in RESULT_FLAGS)
     nan = bits(BF16.inf_field | 1 << BF16.man_bits - 1, BF16.bits)
     inf = bits(BF16.inf_field, BF16.bits - 1)
     kept = {name: vector(part.wire(name, "s"), width) for name, width in WINDOW.items()}

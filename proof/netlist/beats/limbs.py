@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from ....hdl.config.hadamard import ROUNDING_STAGES, SUM_STAGES, HadamardConfig
-from ....hdl.hadamard.schedule import LEVELS, LIMB, RESULTS
+from ....hdl.hadamard.schedule import LEVELS, LIMB_SUM, RESULTS
 from ....spec import BF16
 from ..design import FREED, UNSAID, Cut, Design, Part
 from ..pipeline import BITS, WITH_ENABLES
@@ -18,13 +18,6 @@ from .square import SPLIT
 SUMS, FLAGS, ROUNDED = "limb_sums", "flags", "rounded"
 RUNNING = tuple(f"running_{lane:02}" for lane in range(RESULTS))
 """The instances: of the sums of limbs, of the flags of a result, of its rounding, and of a sum whose limbs come."""
-
-WINDOW = {"bits": 2 * LIMB, "number": 5, "rest": 1, "sign": 1}
-"""The window of a sum, with its bits."""
-LIMB_SUM = LIMB + LEVELS + 1
-"""Bits of a sum of limbs with its sign."""
-SPECIALS = ("is_nan", "is_infinite", "inf_sign")
-"""Flags that a rounding receives."""
 
 
 class LimbParts(InstanceParts):

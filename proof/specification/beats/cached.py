@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....hdl.nvfp4_cache.schedule import ROW_CYCLES
 from ...netlist.beats.cached import CachedParts
 from ...netlist.beats.cuts import seen
-from .induction import Induction, transitions
+from .induction import Induction, joined, transitions
 
 FLOW = (
     "i_ready is not: o_ready or no o_valid, and the row of the block at the cache is there",
@@ -31,9 +31,6 @@ def flow(parts: CachedParts) -> Induction:
     widths = {name: len(port["bits"]) for name, port in control["ports"].items()}
     pins = [name for name in control["ports"] if name not in INPUTS]
     edges = "".join(f"{count:02x}" for count in reversed(delays.values())) or "00"
-
-    def joined(names: list[str]) -> str:
-        return "{" + ", ".join(reversed(names)) + "}"
 
     wrapper = f"""// SPDX-License-Identifier: Apache-2.0
 module {top}(input clk, {", ".join(INPUTS[1:])}, output i_ready, o_valid, output [5:0] wrong, output assumed,

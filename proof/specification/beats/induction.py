@@ -6,13 +6,18 @@ The statements have the outputs ``assumed``, ``wrong`` (a bit for each thing tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import pairwise
 
 from ...netlist.design import Design
 from ...questions.question import Question, constant, question
+
+
+def joined(names: Sequence[str]) -> str:
+    """Wires as one, the first in the low bits."""
+    return "{" + ", ".join(reversed(names)) + "}"
 
 
 def transitions(design: Design, control: dict, statements: str, wrapper: str, top: str) -> str:
