@@ -40,7 +40,12 @@ class Adapter:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.config.pause or self.config.interval > 1:
+        if self.config.interval > 1:
+            raise ValueError(
+                "check-rtl takes a design of any form by its ports: leave out form, and give --map "
+                f"interval={self.config.interval}, or use mxcast prove --rtl"
+            )
+        if self.config.pause:
             raise ValueError(
                 "check-rtl takes designs whose blocks never stop: leave out form, or use mxcast prove --rtl"
             )

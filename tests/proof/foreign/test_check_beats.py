@@ -135,6 +135,19 @@ def test_faults_of_transforms_and_tiles_are_found(op, subject, pattern, planted,
     assert check.status is Status.FAIL and "expected 0x" in check.smallest
 
 
+def test_limbs_are_compared_by_their_interval(tmp_path):
+    config = configuration("hadamard", "hadamard16", form="limbs")
+    text = verilog(config, "dut")
+    with pytest.raises(ValueError, match="^check-rtl takes a design of any form .* give --map interval=17, or use"):
+        checked(text, "dut", config, {}, tmp_path)
+    timing = {"clk": "clk", "rst": "rst", "latency": str(config.latency), "interval": str(config.interval)}
+    mapped = {**timing, "i_valid": "1", "o_ready": "1"}
+    assert checked(text, "dut", configuration("hadamard", "hadamard16"), mapped, tmp_path).status is Status.UNKNOWN
+    wrong = text.replace("is_first ? 5'h00 : carried", "carried", 1)
+    check = checked(wrong, "dut", configuration("hadamard", "hadamard16"), mapped, tmp_path)
+    assert check.status is Status.FAIL and "expected 0x" in check.first
+
+
 def test_lanes_have_a_clock_and_a_handshake(tmp_path):
     text = "module dut(input x); endmodule\n"
     with pytest.raises(ValueError, match="a design with lanes needs a clock and a reset: map clk=PORT"):

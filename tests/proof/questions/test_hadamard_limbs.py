@@ -68,6 +68,11 @@ FLOW = {
         "o_valid",
     ),
     "NaN of another block": (r"if \(_021_\) specials <= ", "if (enable) specials <= ", "the flags of another"),
+    "NaN of another result": (
+        r"(flags flags \([^;]*\.result\()result",
+        r"\g<1>{ result[3:1], ~result[0] }",
+        "the flags of another",
+    ),
     "sums of another block": (
         r"if \(_021_\) windows_held_q <= ",
         "if (enable) windows_held_q <= ",
@@ -147,6 +152,16 @@ WIRES = [
     (r"(limb_04 \([^;]*is_negated\()1'h0", r"\g<1>1'h1", "the limb 4 of square does not come from one module"),
     (r"if \(enable\) limb_aligned_q", "if (enable & limb[0]) limb_aligned_q", "an enable in limb_sums depends on more"),
     (r"= top_shifted_q \+", "= _027_ +", "registers between a beat and its result: 2 or 3, not 3"),
+    (
+        r"(sum_03_level4_q\[19\], sum_03_level4_q), (sum_02_level4_q\[19\], sum_02_level4_q)",
+        r"\2, \1",
+        "the results of the limb_sums are exchanged",
+    ),
+    (
+        r"assign _23_ = _20_ & _22_;",
+        "reg q; always @(posedge clk) if (enable) q <= _20_ & _22_; assign _23_ = q;",
+        "running_.. has other registers",
+    ),
     (r"limb_placed_q <= limb;", "limb_placed_q <= limb + 1'h1;", "the limb_sums have another limb"),
 ]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import converter_config, verilog
+from mxcast.hdl import converter_config, hadamard_config, verilog
 from mxcast.sim.check.self_checking import bench
 from mxcast.sim.run.tools import verilator_root
 
@@ -59,6 +59,10 @@ def test_a_right_converter_passes(name, fields, tmp_path):
     assert last.startswith("PASS: ") and int(last.split()[1]) >= 60 * len(config.modes)
     for files in (("dut.v", "dut_tb.v"), ("dut_tb.v", "dut.v")):
         assert warnings(tmp_path, *files) == ""
+
+
+def test_blocks_that_wait_for_the_one_before_pass(tmp_path):
+    assert printed(tmp_path, hadamard_config("hadamard16", form="limbs")) == "PASS: 532 blocks"
 
 
 @pytest.mark.parametrize(

@@ -317,7 +317,9 @@ async def packets(dut) -> None:
 
 @cocotb.test(timeout_time=10 * PATIENCE, timeout_unit="us")
 async def full_rate(dut) -> None:
-    """A block enters in as many cycles as it has beats, or leaves in as many as it has words."""
+    """A block enters in as many cycles as it has beats, or leaves in as many as it has words, or follows the one before
+    after the interval.
+    """
     bench = Bench(dut, Random(JOB["seed"]))
     await bench.reset()
     entering = BEAT_BYTES * CONFIG.beats + HAS_PACKED_CODES
@@ -330,14 +332,17 @@ async def full_rate(dut) -> None:
     for name, frame in frames.items():
         bench.sources[name].send_nowait(frame)
     taken = []
+    apart = 39 * CONFIG.interval + 1 if CONFIG.interval > 1 else 0
     for cycle in range(
-        max(words, 40 * entering // sizes[0], 40 * CONFIG.beats) + 40 + 2 * CONFIG.latency + CONFIG.pause + 20
+        max(words, 40 * entering // sizes[0], 40 * CONFIG.beats, apart) + 40 + 2 * CONFIG.latency + CONFIG.pause + 20
     ):
         await RisingEdge(dut.aclk)
         if dut.m_axis_tvalid.value == 1 and dut.m_axis_tready.value == 1:
             taken.append(cycle)
     beats = 40 * CONFIG.beats + 1 if BUS else 0  # the hardware inside takes one in a cycle
-    most = max(words + bool(BUS), -(-40 * entering // sizes[0]), beats)  # words and beats may begin in turn on a bus
+    most = max(
+        words + bool(BUS), -(-40 * entering // sizes[0]), beats, apart
+    )  # words and beats may begin in turn on a bus
     assert len(taken) == words and taken[-1] - taken[0] <= most - 1
 
 

@@ -140,6 +140,7 @@ def on_bus(config: HardwareConfig, bus: str) -> str:
 
 SURROUNDED = {
     "hadamard": hadamard_config("hadamard16", interface="axis", registered_after="level2"),
+    "limbs": hadamard_config("hadamard16", form="limbs", interface="axis"),
     "tile": tile_config("e2m1", interface="axis", source="bf16"),
     "in place": tile_config("e4m3", "nvidia", interface="axis", columns="in_place", registered_after="level2"),
     "nvfp4": nvfp4_tile_config("nvfp4", interface="axis", source="bf16"),

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import mxcast
-from mxcast.hdl import HadamardTransform, StreamConverter, config_of, hadamard_config, verilog
+from mxcast.hdl import HadamardTransform, Nvfp4Converter, StreamConverter, config_of, hadamard_config, verilog
 from mxcast.hdl.config.command import command_line
+from mxcast.hdl.emission.emit import describe
 from mxcast.models import rotate
 from mxcast.models.exact.hadamard import rotate_block
 from mxcast.sim import verify
@@ -64,7 +65,8 @@ def test_a_block_enters_in_17_cycles():
     """A block that enters earlier is a fault, and one that could enter and does not."""
     config = hadamard_config("hadamard16", form="limbs")
     text = verilog(config, "dut")
-    assert (config.interval, config.latency) == (17, 44) and "a block can enter every 17 cycles" in text
+    assert (config.interval, config.latency, describe(config)["initiation_interval"]) == (17, 44, 17)
+    assert "a block can enter every 17 cycles" in text
     for right, wrong in (
         ("= limb == 5'h10", "= limb == 5'h0f"),
         ("i_ready = enable & enters", "i_ready = enable & _000_"),
@@ -168,6 +170,8 @@ def test_signs_of_more_bits_are_refused():
 
 
 def test_a_component_of_another_form_is_refused():
+    with pytest.raises(ValueError, match="^Nvfp4Converter takes a block in each cycle, not nvfp4 .* form=cache: take"):
+        Nvfp4Converter("nvfp4", form="cache")
     config = hadamard_config("hadamard16", form="limbs")
     with pytest.raises(
         ValueError, match="^HadamardTransform takes a block in each cycle, not hadamard16 .* form=limbs"
