@@ -20,6 +20,6 @@ LIMB_NUMBER = (LIMBS - 1).bit_length()
 LIMB_SUM = LIMB + LEVELS + 1
 """Bits of a sum of limbs with its sign."""
 WINDOW = {"bits": 2 * LIMB, "number": LIMB_NUMBER, "rest": 1, "sign": 1}
-"""What is seen of a sum in the end, with its bits: `rounding.Window`, without ``is_first``."""
+"""The bits of a `rounding.Window`, without ``is_first``."""
 SPECIALS = 1 + 2 * RESULTS
 """Bits about the numbers of a block: is any NaN, which are Inf, and which are negative."""
