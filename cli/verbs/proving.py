@@ -154,13 +154,12 @@ def mutate(
     """Plant faults in the emitted Verilog, and mutants in the specification, and count which are found.
 
     The cocotb regression or verify must find each fault, or a proof must show that it changes no result. A fault that
-    survives is a failure. The solver must also refute every mutant of the specification. For NVFP4
-    there are no such mutants.
+    survives is a failure. The solver must also refute every mutant of the specification.
     """
     asked = request("mutate {}", given, output=output, designs=given.out)
     from ...hdl import default_name, intact
     from ...proof.mutation import mutate
-    from ...proof.specification.mutants import refute
+    from ...proof.refutation import refute
 
     documents, passed, undecided = [], True, False
     for chosen in asked.configs:
@@ -176,11 +175,10 @@ def mutate(
             if mutant.fate in ("survived", "undecided"):
                 output.say(f"mutant {mutant.number} {mutant.fate}: {mutant.fault}\n{mutant.by}")
         wrong = [mutant for mutant in statements if mutant.by is None]
-        if statements:
-            output.say(
-                f"{chosen.formats}: {len(statements) - len(wrong)} of {len(statements)} specification mutants refuted"
-                + "".join(f"\nnot refuted: {mutant.description}" for mutant in wrong)
-            )
+        output.say(
+            f"{chosen.formats}: {len(statements) - len(wrong)} of {len(statements)} specification mutants refuted"
+            + "".join(f"\nnot refuted: {mutant.description}" for mutant in wrong)
+        )
         passed = passed and not wrong and not any(m.fate == "survived" for m in result.mutants)
         undecided = undecided or any(m.fate == "undecided" for m in result.mutants)
         documents.append({**result.to_dict(), "mistakes": [mutant.to_dict() for mutant in statements]})

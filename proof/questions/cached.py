@@ -56,12 +56,12 @@ class ProvableCached(ProvableNvfp4):
             (one,) = parts.division.parts(Cut(design.top, (), wires, freed=freed))
             return one.named("part")
 
-        yield from division(divider)
+        yield from division(divider, s)
         yield from factor(divider, s)
-        yield near()
+        yield near(s)
         lanes = list(dict.fromkeys(lane.parts(Cut(design.top))[0].named("lane") for lane in parts.lanes()))
         yield from of_rows(divider, lanes, s)
-        yield from (two_roundings(), limits())
+        yield from (two_roundings(s), limits(s))
         yield from laws()
 
     def knows_addresses(self, config: HardwareConfig[Nvfp4Encode], written: list[str]) -> bool:

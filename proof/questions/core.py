@@ -15,6 +15,7 @@ from ..netlist.design import Design
 from ..netlist.handshake import without_registers
 from ..netlist.stored import with_ports
 from ..specification.beats.around_core import around_questions
+from ..specification.mutants.mutant import Mutant
 from .lanes import InParts
 from .provable import AnyProvable, Provable
 from .question import Question
@@ -27,6 +28,10 @@ class ProvableAround(InParts, Provable[Operation, object]):
 
     def __init__(self, of_core: AnyProvable) -> None:
         self.of_core = of_core
+
+    def mutants_of(self, config: HardwareConfig[Operation]) -> dict[str, Mutant[Operation, object]]:
+        assert config.core is not None
+        return self.of_core.mutants_of(config.core)
 
     def specification(self, rules: Operation) -> object:
         return self.of_core.specification(rules)

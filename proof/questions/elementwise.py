@@ -16,6 +16,8 @@ from ..netlist.design import Cut, Design
 from ..netlist.lanes import check_lanes
 from ..specification.cast import CastSpecification
 from ..specification.decode import DecodeSpecification
+from ..specification.mutants.cast import CAST_MUTANTS
+from ..specification.mutants.decode import DECODE_MUTANTS
 from .provable import Op, Provable
 from .question import Question, constant, declared, question, vector
 
@@ -46,12 +48,16 @@ class Elementwise(Provable[Op, ElementSpecification]):
 class ProvableDecode(Elementwise[Decode]):
     """The proof of a decoder."""
 
+    mutants = DECODE_MUTANTS
+
     def specification(self, rules: Decode) -> DecodeSpecification:
         return DecodeSpecification(rules)
 
 
 class ProvableCast(Elementwise[Cast]):
     """The proof of a cast."""
+
+    mutants = CAST_MUTANTS
 
     def specification(self, rules: Cast) -> CastSpecification:
         return CastSpecification(rules)

@@ -14,12 +14,15 @@ from ...spec import Encode, Role
 from ..netlist.design import Cut, Design, Part
 from ..netlist.structure import wiring
 from ..specification.encode import Specification, bits
+from ..specification.mutants.encode import ENCODE_MUTANTS
 from .provable import Provable
 from .question import Question, constant, declared, question, text, vector
 
 
 class ProvableEncode(Provable[Encode, Specification]):
     """The proof of an encoder."""
+
+    mutants = ENCODE_MUTANTS
 
     def specification(self, rules: Encode) -> Specification:
         return Specification(rules)

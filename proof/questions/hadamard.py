@@ -17,6 +17,7 @@ from ..netlist.design import Cut, Design, Part
 from ..netlist.structure import Instances, StructureError, in_lanes, net_of
 from ..specification.encode import bits
 from ..specification.hadamard import INF, MAGNITUDE, WIDTH, HadamardSpecification
+from ..specification.mutants.hadamard import HADAMARD_MUTANTS
 from .provable import Provable
 from .question import Question, constant, declared, lemma, vector
 
@@ -31,6 +32,7 @@ FLAGS = "specials"
 class ProvableHadamard(Provable[Hadamard, HadamardSpecification]):
     """The proof of a Hadamard transform."""
 
+    mutants = HADAMARD_MUTANTS
     is_asked_whole = False
 
     def specification(self, rules: Hadamard) -> HadamardSpecification:

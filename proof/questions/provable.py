@@ -14,6 +14,7 @@ from ...spec import Operation, Role
 from ..netlist.design import Design
 from ..netlist.handshake import PROVED
 from ..netlist.structure import StructureError
+from ..specification.mutants.mutant import Mutant
 from .question import Question
 
 Op = TypeVar("Op", bound=Operation)
@@ -26,6 +27,8 @@ Stated = TypeVar("Stated")
 class Provable(ABC, Generic[Op, Stated]):
     """The proof of one operation."""
 
+    mutants: ClassVar[Mapping[str, Mutant[Any, Any]]]
+    """Mutants of the specification by name."""
     is_asked_whole: ClassVar[bool] = True
     """Whether a solver answers one question about a whole design."""
     handshake: ClassVar[str] = PROVED
@@ -44,6 +47,10 @@ class Provable(ABC, Generic[Op, Stated]):
         ``specify`` returns the specification of a mode. Raises `StructureError` if the parts are not wired as the
         composition needs it.
         """
+
+    def mutants_of(self, config: HardwareConfig[Op]) -> dict[str, Mutant[Op, Stated]]:
+        """The mutants of the specification that are wrong for a configuration, in all of its modes."""
+        return {name: one for name, one in self.mutants.items() if all(map(one.applies, config.modes))}
 
     def of_beats(self, config: HardwareConfig[Op], design: Design) -> Iterable[Question]:
         """The questions of `composed` about a design with lanes, which may lack a part of ours."""

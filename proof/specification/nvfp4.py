@@ -18,6 +18,7 @@ from fractions import Fraction
 from ...spec import E2M1, E4M3, FP32, FloatFormat, NumberFormat, Nvfp4Encode, Order, casting
 from .cast import CastSpecification
 from .encode import DOUBLE, DOUBLE_BIAS, TO_DOUBLE, bits, double, extended, rational, shifted
+from .nvfp4_error import ErrorSpecification
 from .nvfp4_random import definitions, is_place, places
 
 SIGNIFICAND = FP32.man_bits + 1
@@ -69,8 +70,8 @@ BOUNDARIES = tuple(_boundaries(E2M1))
 
 MAGNITUDE_OF_P = "((_ extract 2 0) p)"
 
-MARKS = dict(sorted((boundary.quarters, boundary.is_beyond) for boundary in BOUNDARIES))
-"""`Boundary.is_beyond` by the place of a boundary within its binade, in quarters."""
+MARKS = tuple(sorted({boundary.quarters for boundary in BOUNDARIES}))
+"""Places of the boundaries within their binades, in quarters."""
 
 
 def signed(value: int, width: int) -> str:
@@ -130,6 +131,18 @@ class Nvfp4Specification:
         self.rules, self.source = rules, rules.source
         self.magnitude_bits = self.source.bits - 1
         self.inf = self.source.max_code + 1
+        self.boundaries = BOUNDARIES
+        self.to_scale = cast_to(E4M3)
+        self.errors = ErrorSpecification(rules)
+
+    @property
+    def marks(self) -> dict[int, bool]:
+        """`Boundary.is_beyond` of each of `MARKS`."""
+        return dict(sorted((boundary.quarters, boundary.is_beyond) for boundary in self.boundaries))
+
+    def code(self, number: str) -> str:
+        """The magnitude code of an exact number of binary64."""
+        return total([boundary.passes(number) for boundary in self.boundaries])
 
     # The largest magnitude.
 
@@ -308,7 +321,7 @@ class Nvfp4Specification:
         """Is ``p`` the code of the number ``exact``, rounded to binary32 and then to E2M1?"""
         if self.rules.random_bits:
             return is_place("exact", self.rules.random_bits, MAGNITUDE_OF_P)
-        return f"(= {MAGNITUDE_OF_P} {total([boundary.passes('exact') for boundary in BOUNDARIES])})"
+        return f"(= {MAGNITUDE_OF_P} {self.code('exact')})"
 
     def specials(self, x: str, p: str, finite: str) -> str:
         """Is ``p`` the code of ``x``, given the statement ``finite`` for finite numbers?"""

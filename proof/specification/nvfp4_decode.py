@@ -6,7 +6,9 @@ Notation: ``p`` is a code, ``b`` a scale, ``g`` the scale of the tensor, ``y`` a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from copy import copy
 from fractions import Fraction
 
 from ...spec import E2M1, E4M3, FP32, Convention, DecodedNan, Nvfp4Decode, Role
@@ -31,11 +33,11 @@ class Nvfp4DecodeSpecification:
 
     def __init__(self, rules: Nvfp4Decode) -> None:
         self.rules = rules
-        self.definitions = self.numbers() + "\n".join([*self._factor(), *self._result()]) + "\n"
+        self.definitions = "\n".join([*_numbers(), *self._factor(), *self._result()]) + "\n"
 
     def with_factor(self, name: str) -> Nvfp4DecodeSpecification:
         """The same, for a factor of a known magnitude: a constant of this name."""
-        other = Nvfp4DecodeSpecification(self.rules)
+        other = copy(self)
         number = f"({TO_SINGLE} (concat #b0 {name}))"
         is_nan = "(or (fp.isNaN s) (fp.isNaN g) (and (fp.isZero s) (fp.isZero g)))"  # a scale is never Inf
         sign = "(xor (fp.isNegative s) (fp.isNegative g))"
@@ -44,13 +46,8 @@ class Nvfp4DecodeSpecification:
             f"(define-fun factor ((s {SINGLE}) (g {SINGLE})) {SINGLE} "
             f"(ite {is_nan} (_ NaN 8 24) (ite {sign} (fp.neg {number}) {number})))\n"
         )
-        other.definitions = self.numbers() + given + "\n".join(self._result()) + "\n"
+        other.definitions = re.sub(r"^\(define-fun factor .*\n", given, self.definitions, count=1, flags=re.M)
         return other
-
-    @staticmethod
-    def numbers() -> str:
-        """Elements and block scales as binary32 numbers, which hold both exactly."""
-        return "\n".join(_numbers()) + "\n"
 
     def _factor(self) -> Iterator[str]:
         """``factor``: both scales combined."""
@@ -91,6 +88,7 @@ class Nvfp4DecodeSpecification:
 
 
 def _numbers() -> Iterator[str]:
+    """Elements and block scales as binary32 numbers, which hold both exactly."""
     for prefix, argument, format in (("element_", "p", E2M1), ("scale_", "b", E4M3)):
         magnitude = f"{prefix}magnitude"
         for line in classes(format, prefix, argument):

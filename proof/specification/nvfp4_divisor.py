@@ -12,17 +12,7 @@ from fractions import Fraction
 
 from ...spec import E2M1, E4M3, FP32
 from .encode import DOUBLE_BIAS, TO_DOUBLE, bits, double, extended, rational, shifted
-from .nvfp4 import (
-    BOUNDARIES,
-    EXPONENT,
-    MAGNITUDE_OF_P,
-    SIGNIFICAND,
-    Nvfp4Specification,
-    rounded,
-    signed,
-    total,
-    widened,
-)
+from .nvfp4 import EXPONENT, MAGNITUDE_OF_P, SIGNIFICAND, Nvfp4Specification, rounded, signed, total, widened
 from .nvfp4_quotient import DIGITS, INFINITY, LARGEST, MAGNITUDE, NAN, ONE, POWER, ZERO, QuotientSpecification
 
 UNDERFLOW = FP32.man_bits - FP32.emin + 1
@@ -112,7 +102,7 @@ class DivisorSpecification(QuotientSpecification):
         field, width, unit = 12, 2 * SIGNIFICAND + 3, SIGNIFICAND - 2
         number = extended(self.significand("x64", SIGNIFICAND), SIGNIFICAND, width)
         v, passed = extended("R", SIGNIFICAND, width), list[str]()
-        for one in BOUNDARIES:
+        for one in self.boundaries:
             whole = f"(bvmul {v} {bits(one.quarters << unit, width)})"
             limit, relation = (f"(bvadd {whole} {v})", "bvugt") if one.is_beyond else (f"(bvsub {whole} {v})", "bvuge")
             of_number = f"(bvsub {self.exponent_of('x64')} {signed(one.exponent, field)})"

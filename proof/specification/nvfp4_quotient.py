@@ -51,16 +51,6 @@ def middle(code: str) -> tuple[str, str]:
     return exponent, digits
 
 
-def above(q: str, code: str) -> str:
-    """Does a number of binary64, rounded to binary32 and then to a scale, become a scale above this code?"""
-    exponent, digits = middle(code)
-    field = f"((_ extract 10 0) (bvadd {exponent} {bits(DOUBLE_BIAS, POWER)}))"
-    middle_of_codes = f"(concat #b0 {field} ((_ extract {DIGITS - 2} 0) {digits}) {bits(0, 53 - DIGITS)})"
-    beyond, reached = (f"({TO_DOUBLE} ({way} {middle_of_codes} {HALF_PLACE}))" for way in ("bvadd", "bvsub"))
-    is_even = f"(= ((_ extract 0 0) {code}) #b0)"  # a tie stays with it
-    return f"(ite {is_even} (fp.gt {q} {beyond}) (fp.geq {q} {reached}))"
-
-
 class QuotientSpecification(Nvfp4Specification):
     """The statements for a `Nvfp4Encode` in the orders that divide."""
 
@@ -159,8 +149,20 @@ class QuotientSpecification(Nvfp4Specification):
         """Does the quotient of two numbers become zero? It never does where small quotients have the same scale."""
         return "false"
 
+    def above(self, q: str, code: str) -> str:
+        """Does a number of binary64, rounded to binary32 and then to a scale, become a scale above this code?"""
+        exponent, digits = middle(code)
+        field = f"((_ extract 10 0) (bvadd {exponent} {bits(DOUBLE_BIAS, POWER)}))"
+        middle_of_codes = f"(concat #b0 {field} ((_ extract {DIGITS - 2} 0) {digits}) {bits(0, 53 - DIGITS)})"
+        beyond, reached = (f"({TO_DOUBLE} ({way} {middle_of_codes} {HALF_PLACE}))" for way in ("bvadd", "bvsub"))
+        return f"(ite {self.keeps_ties(code)} (fp.gt {q} {beyond}) (fp.geq {q} {reached}))"
+
     @staticmethod
-    def is_above(code: str) -> str:
+    def keeps_ties(code: str) -> str:
+        """Has a tie with the next code this one?"""
+        return f"(= ((_ extract 0 0) {code}) #b0)"
+
+    def is_above(self, code: str) -> str:
         """Is the quotient `above` a code? It is beyond the middle above that by more than half a last place of
         binary32, or below it by no more: that is V / 2**20 in the units of ``rest``, which is less than V.
         """
@@ -171,8 +173,8 @@ class QuotientSpecification(Nvfp4Specification):
             f"(or (bvuge digits {middle_of_codes}) (and (= (bvadd digits {bits(1, DIGITS)}) {middle_of_codes}) "
             f"(bvule (bvsub V rest) {half})))"
         )
-        is_even = f"(= ((_ extract 0 0) {code}) #b0)"
-        return f"(or (bvsgt E {exponent}) (and (= E {exponent}) (ite {is_even} {beyond} {reached})))"
+        passed = f"(ite {self.keeps_ties(code)} {beyond} {reached})"
+        return f"(or (bvsgt E {exponent}) (and (= E {exponent}) {passed}))"
 
     # The factor of the numbers.
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from mxcast.hdl import verilog
 from mxcast.proof import prove
 from mxcast.proof.mutation import SUITE_BLOCKS, mutate
-from mxcast.proof.specification.mutants import refute
+from mxcast.proof.refutation import refute
 from mxcast.proof.verilog.readers import readers
 from mxcast.sim import verify
 from mxcast.sim.operations import of

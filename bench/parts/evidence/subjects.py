@@ -25,11 +25,14 @@ class Subject:
     """The numbers that codes become; None where the operation makes codes."""
     source: str | None = None
     """The numbers that become codes; None is FP32, or what the profile has."""
+    settings: str = ""
+    """Other rules and options of the hardware, as ``--set`` takes them, with blanks between them."""
 
     @cached_property
     def config(self) -> HardwareConfig:
         ends = {"destination": self.destination, "source": self.source}
         given = {name: end for name, end in ends.items() if end is not None}
+        given |= dict(setting.split("=") for setting in self.settings.split())
         return configuration(self.operation, self.format, self.profile, target=self.target, **given)
 
     @cached_property
@@ -42,7 +45,8 @@ class Subject:
         """Its texts in tables."""
         ends = {"from": self.source, "to": self.destination}
         texts = {"operation": self.operation, "target": self.target, "profile": self.profile}
-        return texts | {"format": " ".join([self.format, *(f"{way} {end}" for way, end in ends.items() if end)])}
+        ways = (f"{way} {end}" for way, end in ends.items() if end)
+        return texts | {"format": " ".join([self.format, *ways, *self.settings.split()])}
 
     def __str__(self) -> str:
         return " ".join(self.label.values())
@@ -58,6 +62,7 @@ class Group:
     target: str = GENERIC
     destination: str | None = None
     source: str | None = None
+    settings: str = ""
     checks: tuple[str, ...]
     """Keys of `checks.CHECKS`."""
 
@@ -71,6 +76,7 @@ class Group:
                 target=self.target,
                 destination=self.destination,
                 source=self.source,
+                settings=self.settings,
             )
             for profile, name in product(self.profiles, self.formats)
         ]

@@ -7,20 +7,9 @@ from fractions import Fraction
 
 from ....spec import E2M1, E4M3
 from ...specification.encode import DOUBLE, DOUBLE_BIAS, bits, double, extended, rational
-from ...specification.nvfp4 import (
-    BOUNDARIES,
-    HALF_PLACE,
-    MARKS,
-    SIGNIFICAND,
-    cast_to,
-    facts,
-    rounded,
-    signed,
-    times,
-    total,
-)
+from ...specification.nvfp4 import HALF_PLACE, SIGNIFICAND, Nvfp4Specification, cast_to, facts, rounded, signed, times
 from ...specification.nvfp4_divisor import UNDERFLOW
-from ...specification.nvfp4_quotient import QuotientSpecification, above
+from ...specification.nvfp4_quotient import QuotientSpecification
 from ...specification.nvfp4_random import definitions, is_place, places
 from ..question import Question, declared, lemma
 from .lemma import HALF
@@ -61,9 +50,8 @@ def quotient_range(name: str = "quotient", least: int = HALF + 1, most: int = 2 
     )
 
 
-def two_roundings() -> Question:
+def two_roundings(s: Nvfp4Specification) -> Question:
     """The code of a rounded product or quotient follows from the exact one."""
-    code = total([boundary.passes("q") for boundary in BOUNDARIES])
     return lemma(
         "two-roundings",
         "rounded to binary32 and then to E2M1, a number has the code of its place among seven limits",
@@ -73,7 +61,7 @@ def two_roundings() -> Question:
         declared({"c": 3}),
         "(assert (not (or (fp.isNaN q) (fp.isNegative q))))\n",
         rounded("y", "q"),
-        holds=f"(= (is_cast y (concat #b0 c)) (= c {code}))",
+        holds=f"(= (is_cast y (concat #b0 c)) (= c {s.code('q')}))",
     )
 
 
@@ -90,16 +78,16 @@ def underflow() -> Question:
     )
 
 
-def limits() -> Question:
+def limits(s: Nvfp4Specification) -> Question:
     """The place of a product follows from a comparison of whole numbers."""
     width = 2 * SIGNIFICAND
     wide, field = width + 3, 12
     places = {
         mark: f"(bvadd {bits(mark << width - 1, wide)} {signed(HALF_PLACE if beyond else -HALF_PLACE, wide)})"
-        for mark, beyond in MARKS.items()
+        for mark, beyond in s.marks.items()
     }
     claims = []
-    for boundary in BOUNDARIES:
+    for boundary in s.boundaries:
         relation = "bvugt" if boundary.is_beyond else "bvuge"
         unit = signed(DOUBLE_BIAS + boundary.exponent + 1 - width, 11)
         power = f"(fp #b0 (bvadd ((_ extract 10 0) n) {unit}) {bits(0, 52)})"
@@ -178,13 +166,13 @@ def quotients(s: QuotientSpecification) -> Question:
         "two-roundings-of-scales",
         "rounded to binary32, clamped, and then rounded to E4M3, a number has the scale of its place",
         ("y", "c"),
-        cast_to(E4M3),
+        s.to_scale,
         f"(declare-const q {DOUBLE})\n(declare-const t (_ BitVec 32))\n",
         codes,
         "(assert (not (or (fp.isNaN q) (fp.isNegative q))))\n",
         f"(assert (and (bvule {lowest} c) (bvule c {largest})))\n",
         rounded("y", "q"),
         f"(assert (= ((_ to_fp 8 24) t) {clamped}))\n",
-        holds=f"(= (is_cast t c) (ite {is_zero} (= c {s.of_zero}) (and (or (= c {lowest}) {above('q', before)}) "
-        f"(or (= c {largest}) (not {above('q', 'c')})))))",
+        holds=f"(= (is_cast t c) (ite {is_zero} (= c {s.of_zero}) (and (or (= c {lowest}) {s.above('q', before)}) "
+        f"(or (= c {largest}) (not {s.above('q', 'c')})))))",
     )

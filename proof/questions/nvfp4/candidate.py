@@ -113,7 +113,7 @@ def _candidate(parts: Instances, config: Nvfp4Config) -> CandidateWiring:
 
 def of_candidate(design: Design, wires: CandidateWiring, s: Nvfp4Specification) -> Iterator[Question]:
     """Lemmas about the error of a candidate."""
-    e = ErrorSpecification(s.rules)
+    e = s.errors
     products = tuple(f"product{code}_pattern" for code in CODES)
     grid = (Cut(wires.grid_unit, wires=products), Cut(wires.grid_unit, freed=products))
     distances = [Cut(kind, wires=("distance",)) for kind in wires.errors]
@@ -234,7 +234,7 @@ def _sum(e: ErrorSpecification, part: Part) -> Iterator[Question]:
 
 def choice(design: Design, wires: FourOverSixWiring, s: Nvfp4Specification) -> Question:
     """The larger scale and its codes leave if their error is less, and no number or ``a`` is NaN or Inf."""
-    e, size, top = ErrorSpecification(s.rules), s.rules.block_size, design.top
+    e, size, top = s.errors, s.rules.block_size, design.top
     kept = " ".join(f"{top}/w:{wire}" for wire in wires.given.values())
     (part,) = design.parts(Cut(top, wires.cells, tuple(wires.given.values()), kept))
     widths = {"scale": E4M3.bits, "p": E2M1.bits * size, "error": WORD}

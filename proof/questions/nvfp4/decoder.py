@@ -16,6 +16,7 @@ from ...netlist.design import Cut, Design, Part
 from ...netlist.lanes import check_lanes
 from ...netlist.structure import StructureError
 from ...specification.encode import DOUBLE_BIAS, bits, extended
+from ...specification.mutants.nvfp4_decode import NVFP4_DECODE_MUTANTS
 from ...specification.nvfp4 import SIGNIFICAND, signed, widened
 from ...specification.nvfp4_decode import Nvfp4DecodeSpecification
 from ..elementwise import ElementSpecification, Elementwise, elements
@@ -35,6 +36,7 @@ SHORT = E4M3.man_bits + 1
 class ProvableNvfp4Decode(Elementwise[Nvfp4Decode]):
     """The proof of an NVFP4 decoder."""
 
+    mutants = NVFP4_DECODE_MUTANTS
     is_asked_whole = False
 
     def specification(self, rules: Nvfp4Decode) -> Nvfp4DecodeSpecification:
@@ -50,7 +52,9 @@ class ProvableNvfp4Decode(Elementwise[Nvfp4Decode]):
         if rules.convention is not Convention.DIVISOR:
             return super().composed(config, design, specify)
         check_lanes(design, rules)
-        return _of_quotients(design, self.specification(rules))
+        s = specify(rules)
+        assert isinstance(s, Nvfp4DecodeSpecification)
+        return _of_quotients(design, s)
 
     def monolithic(
         self, config: HardwareConfig[Nvfp4Decode], design: Design, nan_codes_free: bool = False
@@ -62,8 +66,8 @@ def _of_quotients(design: Design, s: Nvfp4DecodeSpecification) -> Iterator[Quest
     unit = _unit(design)
     yield from _division(design, unit)
     yield _bounds()
-    yield _opened(design, unit)
-    yield _factor(design, unit)
+    yield _opened(design, unit, s)
+    yield _factor(design, unit, s)
     yield from elements(s.rules, design, s.with_factor("F"), equal=True, given={"factor": "F"})
 
 
@@ -133,13 +137,12 @@ def _number(significand: str, size: int, exponent: str, less: int) -> str:
     return f"(fp.mul RNE ((_ to_fp_unsigned 11 53) RNE {significand}) (fp #b0 {field} {bits(0, 52)}))"
 
 
-def _opened(design: Design, unit: str) -> Question:
+def _opened(design: Design, unit: str, specification: Nvfp4DecodeSpecification) -> Question:
     """The unit reads the significands and exponents of both scales."""
     wires = ("s_significand", "s_exponent", "g_significand", "g_exponent")
     part = _part(design, unit, *wires)
     s_exponent = widened(part.wire("s_exponent", "s"), E4M3.exp_bits + 1, 11)
     g_exponent = widened(part.wire("g_exponent", "s"), FP32.exp_bits + 1, 11)
-    specification = Nvfp4DecodeSpecification.numbers()
     s = _number(part.wire("s_significand", "s"), SHORT, s_exponent, SHORT - 1)
     g = _number(part.wire("g_significand", "s"), SIGNIFICAND, g_exponent, SIGNIFICAND - 1)
     g32 = "((_ to_fp 8 24) g)"
@@ -153,7 +156,7 @@ def _opened(design: Design, unit: str) -> Question:
         "scales",
         "the unit reads the significands and exponents of both scales",
         ("b", "g"),
-        specification,
+        specification.definitions,
         part.text,
         part.state("s"),
         constant("b", E4M3.bits, part.wire("scale", "s")),
@@ -163,7 +166,7 @@ def _opened(design: Design, unit: str) -> Question:
     )
 
 
-def _factor(design: Design, unit: str) -> Question:
+def _factor(design: Design, unit: str, specification: Nvfp4DecodeSpecification) -> Question:
     """The factor is the quotient, rounded once."""
     digits = [f"ratio_digit{place}" for place in reversed(range(PLACES))]
     freed = (*digits, "ratio_left0")
@@ -188,7 +191,7 @@ def _factor(design: Design, unit: str) -> Question:
         "factor",
         "the factor is the quotient of both scales, rounded to nearest even",
         ("b", "g", "Q", "rest", "F"),
-        Nvfp4DecodeSpecification.numbers(),
+        specification.definitions,
         part.text,
         part.state("s"),
         constant("b", E4M3.bits, part.wire("scale", "s")),

@@ -8,7 +8,7 @@ from functools import partial
 from ....spec import E2M1
 from ...netlist.design import Part
 from ...specification.encode import bits, extended
-from ...specification.nvfp4 import BOUNDARIES, EXPONENT, MARKS, SIGNIFICAND, Nvfp4Specification, signed, total, widened
+from ...specification.nvfp4 import EXPONENT, MARKS, SIGNIFICAND, Nvfp4Specification, signed, total, widened
 from ...specification.nvfp4_row import is_row
 from ..question import Question, can_happen, constant, declared, lemma, vector
 from .arithmetic import product_range
@@ -145,7 +145,7 @@ def _is_counted(s: Nvfp4Specification) -> str:
     field, width = 12, WHOLE + 1
     number = extended(s.significand("x64", SIGNIFICAND), SIGNIFICAND, width)
     passed = []
-    for one in BOUNDARIES:
+    for one in s.boundaries:
         binades = (
             f"(bvadd {extended(s.field('x64'), 11, field)} {widened('n', EXPONENT, field)} "
             f"{signed(1 - one.exponent - 1023, field)})"

@@ -20,6 +20,8 @@ from ...netlist.design import Cut, Design, Part
 from ...netlist.nvfp4_structure import CodesWiring, Nvfp4Wiring, nvfp4_wiring
 from ...netlist.structure import StructureError
 from ...specification.encode import bits
+from ...specification.mutants.mutant import Mutant
+from ...specification.mutants.nvfp4_encode import NVFP4_ENCODE_MUTANTS, OF_FACTOR
 from ...specification.nvfp4 import Nvfp4Specification
 from ...specification.nvfp4_divisor import CompressedTensorsSpecification, DivisorSpecification, ModeloptSpecification
 from ...specification.nvfp4_quotient import QuotientSpecification
@@ -41,6 +43,7 @@ ONE = FP32.bias << FP32.man_bits
 class ProvableNvfp4(Provable[Nvfp4Encode, Nvfp4Specification]):
     """The proof of a converter to NVFP4."""
 
+    mutants = NVFP4_ENCODE_MUTANTS
     is_asked_whole = False
 
     def specification(self, rules: Nvfp4Encode) -> Nvfp4Specification:
@@ -51,6 +54,11 @@ class ProvableNvfp4(Provable[Nvfp4Encode, Nvfp4Specification]):
     ) -> Iterator[Question]:
         assert isinstance(config, Nvfp4Config)
         return ORDERS[config.numerics.order](config, design, specify(config.numerics)).every()
+
+    def mutants_of(self, config: HardwareConfig[Nvfp4Encode]) -> dict[str, Mutant[Nvfp4Encode, Nvfp4Specification]]:
+        assert isinstance(config, Nvfp4Config)
+        left_out = OF_FACTOR if config.microarchitecture.form is Nvfp4Form.TABLE else ()
+        return {name: one for name, one in super().mutants_of(config).items() if name not in left_out}
 
     def monolithic(
         self, config: HardwareConfig[Nvfp4Encode], design: Design, nan_codes_free: bool = False
@@ -128,7 +136,10 @@ class _Questions(ABC, Generic[Stated]):
 
     def roundings(self) -> Iterator[Question]:
         """The laws of roundings to elements."""
-        yield from [random_rounding(self.rules.random_bits)] if self.rules.random_bits else [two_roundings(), limits()]
+        if self.rules.random_bits:
+            yield random_rounding(self.rules.random_bits)
+        else:
+            yield from (two_roundings(self.s), limits(self.s))
 
     def codes(self, wires: CodesWiring) -> Iterator[Question]:
         """Lemmas about the codes of a block under a scale."""
@@ -139,7 +150,7 @@ class _Questions(ABC, Generic[Stated]):
         if self.form is Nvfp4Form.THRESHOLDS:
             without = partial(unit, without=("factor",))
             yield from self.companion_of(without)
-            yield from thresholds(without, *self.companion)
+            yield from thresholds(without, *self.companion, self.s)
             yield from of_thresholds(unit, lanes, self.s, self.companion[0])
         if self.form is Nvfp4Form.PRODUCT:
             yield from of_products(lanes, self.s)
@@ -213,7 +224,7 @@ class _Divisors(_Questions[Dividing]):
         yield from of_divisor(partial(self.part, wires.factor_unit), self.lanes(wires), self.s)
 
     def roundings(self) -> Iterator[Question]:
-        yield from (two_roundings(), underflow())
+        yield from (two_roundings(self.s), underflow())
 
 
 class _Modelopt(_Divisors[ModeloptSpecification]):

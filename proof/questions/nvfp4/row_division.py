@@ -30,11 +30,13 @@ DIVIDEND = 2 * DIGITS
 NEAR = SIGNIFICAND + 8
 """Bits of the words that bound a threshold."""
 
-DIVIDENDS = [1 << 2 * SIGNIFICAND] + [
-    (mark << 2 * SIGNIFICAND - 1) + (HALF_PLACE if is_beyond else -HALF_PLACE - 1) >> 2
-    for mark, is_beyond in MARKS.items()
-]
-"""The dividends of the factor and of the marks, in the order of the turns from the second one on."""
+
+def of_marks(s: Nvfp4Specification) -> list[int]:
+    """The dividends of the marks, in the order of their turns."""
+    return [
+        (mark << 2 * SIGNIFICAND - 1) + (HALF_PLACE if is_beyond else -HALF_PLACE - 1) >> 2
+        for mark, is_beyond in s.marks.items()
+    ]
 
 
 def chosen(turn: str, values: list[str]) -> str:
@@ -45,8 +47,9 @@ def chosen(turn: str, values: list[str]) -> str:
     return last
 
 
-def division(divider: DividerWith) -> Iterator[Question]:
-    """The lemma about a cycle of the division."""
+def division(divider: DividerWith, s: Nvfp4Specification) -> Iterator[Question]:
+    """The lemma about a cycle of the division. The factor has its turn before the marks."""
+    dividends = [1 << 2 * SIGNIFICAND, *of_marks(s)]
     part = divider("v_significand", "factor")
 
     def now(name: str, width: int, state: str = "t") -> str:
@@ -60,9 +63,9 @@ def division(divider: DividerWith) -> Iterator[Question]:
     ]
     turn, step = f"((_ extract {COUNT - 1} 5) c)", "((_ extract 4 0) c)"
     place = f"(bvsub {bits(DIGITS - 1, DIVIDEND)} {extended(step, 5, DIVIDEND)})"
-    dividend = chosen(turn, [bits(0, DIVIDEND), *(bits(value, DIVIDEND) for value in DIVIDENDS)])
+    dividend = chosen(turn, [bits(0, DIVIDEND), *(bits(value, DIVIDEND) for value in dividends)])
     bit = f"((_ extract 0 0) (bvlshr {dividend} {place}))"
-    first = chosen(turn, [*(bits(value >> DIGITS, SIGNIFICAND) for value in DIVIDENDS), "next_remainder"])
+    first = chosen(turn, [*(bits(value >> DIGITS, SIGNIFICAND) for value in dividends), "next_remainder"])
     divisor = chosen(turn, [now("v_significand", SIGNIFICAND), now("factor", SIGNIFICAND), "now_divisor"])
     wide = SIGNIFICAND + 2
     twice = f"(concat #b0 now_remainder {bit})"
@@ -135,14 +138,14 @@ def factor(divider: DividerWith, s: Nvfp4Specification) -> Iterator[Question]:
     )
 
 
-def near() -> Question:
+def near(s: Nvfp4Specification) -> Question:
     """The quotients of the marks are as near to multiples of a companion as the lemma about elements assumes.
 
     For R * W = 2**47 + e and the least X with X * R = N + t, where N is the dividend of the mark m, the law of
     distribution gives (4 * X - m * W) * R = 4 * N - m * 2**47 + 4 * t - m * e, which the statement calls y.
     """
     half, claims = bits(HALF, NEAR), []
-    for mark, value in zip(MARKS, DIVIDENDS[1:], strict=True):
+    for mark, value in zip(MARKS, of_marks(s), strict=True):
         rest = signed(4 * value - (mark << 2 * SIGNIFICAND - 1), NEAR)
         y = f"(bvsub (bvadd {rest} (bvshl t {bits(2, NEAR)})) (bvmul {bits(mark, NEAR)} e))"
         fifteen = f"(bvsub (bvshl R {bits(4, NEAR)}) R)"

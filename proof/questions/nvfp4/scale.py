@@ -8,7 +8,7 @@ from functools import partial
 from ....spec import E4M3, FP32, FourOverSix
 from ...netlist.design import Part
 from ...specification.encode import bits, extended
-from ...specification.nvfp4 import SIGNIFICAND, Nvfp4Specification, cast_to, signed, times, widened
+from ...specification.nvfp4 import SIGNIFICAND, Nvfp4Specification, signed, times, widened
 from ...specification.nvfp4_divisor import ModeloptSpecification
 from ...specification.nvfp4_quotient import DIGITS, INFINITY, MAGNITUDE, POWER, QuotientSpecification
 from ..question import Question, can_happen, constant, declared, lemma, vector
@@ -68,7 +68,7 @@ def product_scale(part_with: PartWith, s: Nvfp4Specification, is_summed: bool = 
     yield product_range(size)
     definitions, is_scale = s.scale(*names)
     about = [
-        cast_to(E4M3),
+        s.to_scale,
         multiplied(part, size).text,
         part.state("s"),
         summed,
@@ -220,7 +220,7 @@ def special_numbers(s: QuotientSpecification) -> Question:
         "special-numbers",
         "NaN has a scale of NaN, and so has Inf where its product or quotient would be invalid",
         tuple(names),
-        cast_to(E4M3),
+        s.to_scale,
         times(s.scaled_size, is_free=True),
         declared(names),
         definitions,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...specification.encode import bits, extended
-from ...specification.nvfp4 import HALF_PLACE, MARKS, SIGNIFICAND, signed, widened
+from ...specification.nvfp4 import HALF_PLACE, MARKS, SIGNIFICAND, Nvfp4Specification, signed, widened
 from ..question import Question, constant, lemma
 from .division import within
 from .lemma import HALF, PartWith, steps
@@ -39,19 +39,19 @@ def left_of(mark: int) -> list[str]:
     return [f"mark{mark}_left", *(f"mark{mark}_left{place}" for place in reversed(range(STEPS)))]
 
 
-def thresholds(part_with: PartWith, companion: str, error: str) -> Iterator[Question]:
+def thresholds(part_with: PartWith, companion: str, error: str, s: Nvfp4Specification) -> Iterator[Question]:
     """Lemmas about the thresholds of all marks; ``companion`` and ``error`` are the wires that hold W and e."""
-    yield _limits(part_with, error)
+    yield _limits(part_with, error, s)
     yield from _steps(part_with)
     yield _corrections(part_with)
     yield _whole(part_with, companion)
 
 
-def _limits(part_with: PartWith, error: str) -> Question:
+def _limits(part_with: PartWith, error: str, s: Nvfp4Specification) -> Question:
     part = part_with(*(f"mark{mark}_left" for mark in MARKS), freed=(error,))
     e = widened("e", SIGNIFICAND + 1, WIDTH)
     claims = []
-    for mark, is_beyond in MARKS.items():
+    for mark, is_beyond in s.marks.items():
         # for whole numbers, to reach a limit is to be beyond the number before
         limit = signed(HALF_PLACE if is_beyond else -HALF_PLACE - 1, WIDTH)
         left = widened(part.wire(f"mark{mark}_left", "s"), LEFT, WIDTH)

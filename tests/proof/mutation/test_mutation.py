@@ -5,8 +5,11 @@ import pytest
 from mxcast.hdl import cast_config, converter_config, decoder_config, nvfp4_tile_config
 from mxcast.proof import mutation
 from mxcast.proof.mutation import Fate, mutate
+from mxcast.proof.questions.encode import ProvableEncode
+from mxcast.proof.refutation import refute
 from mxcast.proof.specification.encode import Specification
-from mxcast.proof.specification.mutants import ENCODE_MUTANTS, mutated, refute
+from mxcast.proof.specification.mutants.encode import ENCODE_MUTANTS
+from mxcast.proof.specification.mutants.mutant import FunctionMutant
 from mxcast.sim.encode.simulation import EncodeSimulation, blocks_of
 from mxcast.sim.operations import OPERATIONS
 
@@ -83,11 +86,18 @@ def test_mistakes_about_zero_and_ties_are_refuted(profile, refuted, tmp_path):
     assert refuted <= {one.mutant for one in outcomes} and all(one.by for one in outcomes), outcomes
 
 
+def test_a_specification_without_a_mistake_is_not_refuted(tmp_path, monkeypatch):
+    same = FunctionMutant(description="nothing", function="is_nan", body=lambda s: "({right} x)")
+    monkeypatch.setattr(ProvableEncode, "mutants", {"same": same})
+    (outcome,) = refute(converter_config("e2m1", block_size=2), tmp_path)
+    assert outcome.mutant == "same" and outcome.by is None
+
+
 def test_a_mistake_changes_one_function():
     numerics = converter_config("e4m3", "ocp").numerics
     right = Specification(numerics).definitions.splitlines()
     for mutant in ENCODE_MUTANTS.values():
-        wrong = mutated(Specification(numerics), mutant).definitions.splitlines()
+        wrong = mutant.planted(Specification(numerics)).definitions.splitlines()
         assert len(wrong) == len(right) + 1 and len(set(right) - set(wrong)) == 1
 
 

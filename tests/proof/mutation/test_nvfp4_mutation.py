@@ -1,10 +1,49 @@
-"""Mutation of converters to and from NVFP4: the number of faults that their regression finds."""
+"""Mutation of converters to and from NVFP4: the number of faults that their regression finds, and the mutants of the
+specification.
+"""
 
 import pytest
 
 from mxcast.hdl import configuration
 from mxcast.proof import mutation
 from mxcast.proof.mutation import Fate, mutate
+from mxcast.proof.operations import provable
+from mxcast.proof.refutation import refute
+from mxcast.proof.specification.mutants.nvfp4_decode import NVFP4_DECODE_MUTANTS
+from mxcast.proof.specification.mutants.nvfp4_encode import NVFP4_ENCODE_MUTANTS
+
+SOONER = {
+    "random bits": configuration("encode", "nvfp4", "nvfp4_te", source="bf16", rounding="sr"),
+    "modelopt": configuration("encode", "nvfp4", "nvfp4_modelopt"),
+    "no tensor scale": configuration("decode", "nvfp4", "nvfp4_ao_single"),
+}
+LATER = {
+    "te": configuration("encode", "nvfp4", "nvfp4_te"),
+    "ao": configuration("encode", "nvfp4", "nvfp4_ao"),
+    "compressed_tensors": configuration("encode", "nvfp4", "nvfp4_compressed_tensors"),
+    "4 over 6": configuration("encode", "nvfp4", "nvfp4_te_4over6", four_over_six="mse"),
+    "a table": configuration("encode", "nvfp4", "nvfp4_te", form="table"),
+    "a cache": configuration("encode", "nvfp4", "nvfp4_te", form="cache", source="bf16"),
+    "a tile": configuration("tile", "nvfp4", "nvfp4_te", source="bf16"),
+    "a reduction": configuration("decode", "nvfp4", "nvfp4_te"),
+    "a divisor": configuration("decode", "nvfp4", "nvfp4_compressed_tensors"),
+}
+
+
+def test_every_mutant_of_the_specification_has_its_design():
+    found = (provable(config).mutants_of(config) for config in (*SOONER.values(), *LATER.values()))
+    assert set().union(*found) == NVFP4_ENCODE_MUTANTS.keys() | NVFP4_DECODE_MUTANTS.keys()
+
+
+@pytest.mark.parametrize(
+    "config",
+    [*SOONER.values(), *(pytest.param(config, marks=pytest.mark.slow) for config in LATER.values())],
+    ids=[*SOONER, *LATER],
+)
+def test_every_mutant_of_the_specification_is_refuted(config, tmp_path):
+    refuted = refute(config, tmp_path)
+    assert {one.mutant for one in refuted} == provable(config).mutants_of(config).keys() and len(refuted) > 6
+    assert [one for one in refuted if one.by is None] == []
 
 
 @pytest.mark.slow

@@ -12,11 +12,12 @@ from mxcast.models.exact.cast import cast_number
 from mxcast.proof import prove
 from mxcast.proof.foreign.check_rtl import check_rtl
 from mxcast.proof.mutation import Fate, mutate
+from mxcast.proof.refutation import refute
 from mxcast.proof.solve.argument import Status
 from mxcast.proof.solve.solver import solve
 from mxcast.proof.specification.cast import CastSpecification
 from mxcast.proof.specification.encode import bits
-from mxcast.proof.specification.mutants import CAST_MUTANTS, refute
+from mxcast.proof.specification.mutants.cast import CAST_MUTANTS
 from mxcast.spec import CAST_SOURCES, CASTS, SCALARS, SOURCES, Role, casting
 
 from ...configurations import share

@@ -12,11 +12,12 @@ from mxcast.models.exact.decode import decode_block
 from mxcast.proof import prove
 from mxcast.proof.foreign.check_rtl import check_rtl
 from mxcast.proof.mutation import Fate, mutate
+from mxcast.proof.refutation import refute
 from mxcast.proof.solve.argument import Status
 from mxcast.proof.solve.solver import solve
 from mxcast.proof.specification.decode import DecodeSpecification
 from mxcast.proof.specification.encode import bits
-from mxcast.proof.specification.mutants import DECODE_MUTANTS, refute
+from mxcast.proof.specification.mutants.decode import DECODE_MUTANTS
 from mxcast.spec import DECODERS, Role, decoding
 
 from ...configurations import ELEMENTS, in_turn, share

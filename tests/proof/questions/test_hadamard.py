@@ -12,11 +12,12 @@ from mxcast.proof.mutation import Fate, mutate
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.netlist.structure import StructureError
 from mxcast.proof.operations import provable
+from mxcast.proof.refutation import refute
 from mxcast.proof.solve.argument import Status
 from mxcast.proof.solve.solver import solve
 from mxcast.proof.specification.encode import bits
 from mxcast.proof.specification.hadamard import HadamardSpecification
-from mxcast.proof.specification.mutants import MUTANTS, refute
+from mxcast.proof.specification.mutants.hadamard import HADAMARD_MUTANTS
 from mxcast.proof.verilog.text import plain
 from mxcast.sim.hadamard.simulation import HadamardSimulation
 from mxcast.spec import BF16, Hadamard, Role
@@ -117,6 +118,6 @@ def test_a_planted_bug_is_refuted_with_a_block(tmp_path):
 
 def test_mutants_are_refuted(tmp_path):
     refuted = refute(CONFIG, tmp_path / "specification")
-    assert len(refuted) == len(MUTANTS["hadamard"]) and all(one.by for one in refuted)
+    assert len(refuted) == len(HADAMARD_MUTANTS) and all(one.by for one in refuted)
     result = mutate(CONFIG, 12, seed=1, out=tmp_path)
     assert result.count(Fate.SURVIVED) == 0 and result.suite == result.faults >= 11

@@ -12,7 +12,7 @@ from mxcast.proof.mutation import PREPARED
 from mxcast.proof.netlist.beats.tile import Tile
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.netlist.structure import StructureError
-from mxcast.proof.specification.mutants import refute
+from mxcast.proof.refutation import refute
 from mxcast.proof.verilog.text import plain
 from mxcast.synth.yosys import execute
 
