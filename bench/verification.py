@@ -78,16 +78,20 @@ def summary() -> str:
     lines = []
     for chosen in dict.fromkeys(subject.operation for subject in subjects()):
         asked = [check for check, subject in wanted() if subject.operation == chosen]
-        proved, mutated, exhausted, _ = ([r for r in records(kept) if r["operation"] == chosen] for kept in FILES)
+        proved, mutated, planted, exhausted, _ = (
+            [r for r in records(kept) if r["operation"] == chosen] for kept in FILES
+        )
         seconds = [r["seconds"] for r in proved if (r["check"], r["status"]) == ("proved", "PASS")]
         killed, faults = (sum(r[name] for r in mutated) for name in ("killed", "faults"))
+        refuted, mistakes = (sum(r[name] for r in [*mutated, *planted]) for name in ("refuted", "mistakes"))
         alike = sum(not r["mismatched_blocks"] for r in exhausted)
         span = "-".join(dict.fromkeys(f"{bound(seconds):.0f}" for bound in (min, max))) if seconds else None
         of = {check: asked.count(check) for check in ("proved", "all inputs")}
         inputs = f"{alike} of {of['all inputs']}" if exhausted else None
         killed_of = f"{killed:,} of {faults:,}" if mutated else None
-        lines.append([chosen, f"{len(seconds)} of {of['proved']}", span, killed_of, inputs])
-    return table(["operation", "proved", "seconds", "faults killed", "all inputs"], lines)
+        refuted_of = f"{refuted:,} of {mistakes:,}" if mistakes else None
+        lines.append([chosen, f"{len(seconds)} of {of['proved']}", span, killed_of, refuted_of, inputs])
+    return table(["operation", "proved", "seconds", "faults killed", "mistakes refuted", "all inputs"], lines)
 
 
 def elements() -> str:

@@ -42,7 +42,7 @@ def refute(config: HardwareConfig, folder: Path, *, timeout: float = 300) -> lis
 
 
 def _refuted(config: HardwareConfig, design: Design, timeout: float) -> list[Refutation]:
-    """Only questions that a mutant changes can refute it: the others are those of the proof."""
+    """Only questions that a mutant changes can refute it; the proof asks the others."""
     asked, outcomes = provable(config), []
     right = {question.text for question in asked.composed(config, design, asked.specification)}
     for name, mutant in asked.mutants_of(config).items():

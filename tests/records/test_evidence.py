@@ -37,6 +37,7 @@ def test_what_is_on_record_is_asked_for_and_passed():
         assert r["status"] == "PASS", r
     for r in verification.records("mutants"):
         assert r["killed"] == r["faults"] > 0 and r["survived"] == r["undecided"] == 0, r
+    for r in [*verification.records("mutants"), *verification.records("mistakes")]:
         assert r["refuted"] == r["mistakes"] > 0, r
     for r in verification.records("exhaustive"):
         assert r["blocks"] > 0 == r["mismatched_blocks"], r
