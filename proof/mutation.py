@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ from .questions.encode import difference
 from .questions.question import Question
 from .solve.argument import Status
 from .solve.prove import Proof, prove
-from .solve.solver import solve
+from .solve.solver import Answer, solve
 
 TOP, MUTANT = "dut", "mutant.v"
 SUITE_BLOCKS = 2000
@@ -161,8 +162,9 @@ def mutate(
     drive(_more(config, seed))
     for number, one in planted.items():
         if number not in fates:
+            shows = partial(_shows, config, design, number, seed)
             with claimed(one.folder):
-                keep(number, *_judged(config, one, timeout))
+                keep(number, *_judged(config, one, shows, timeout))
     return Mutation(
         config=config,
         mutants=[
@@ -294,13 +296,28 @@ def _alone(config: HardwareConfig, fault: str, folder: Path, out: Path) -> Plant
     return Planted(module=module, right=right, wrong=wrong, folder=out, has_clock=has_clock)
 
 
-def _judged(config: HardwareConfig, planted: Planted, timeout: float) -> tuple[Fate, str]:
+def _shows(config: HardwareConfig, design: Driver, mutant: int, seed: int, question: Question, answer: Answer) -> bool:
+    """Do the blocks that refute a lemma show a mutant?"""
+    blocks = provable(config).blocks(config.modes[question.mode], answer.values)
+    return _is_found(design, mutant, _expected(config, question.name, blocks, seed, question.mode))
+
+
+def _judged(
+    config: HardwareConfig, planted: Planted, shows: Callable[[Question, Answer], bool], timeout: float
+) -> tuple[Fate, str]:
     """The decision about a mutant that no stimulus has found: perhaps the change never matters."""
-    asked = provable(config)
+    asked, doubt = provable(config), ""
     if not asked.is_asked_whole:  # it has many lemmas: those that did not change are in the cache
         try:
-            lemmas = asked.composed(config, planted.wrong, asked.specification)
-            doubt = next((f"the lemma {one.name} does not hold" for one in lemmas if not _holds(one, timeout)), "")
+            for lemma in asked.composed(config, planted.wrong, asked.specification):
+                if _holds(lemma, timeout):
+                    continue
+                doubt = f"the lemma {lemma.name} does not hold"
+                answer = solve(lemma.text, lemma.names, timeout=timeout)
+                if lemma.has_block and answer.result == "sat" and shows(lemma, answer):
+                    values = ", ".join(f"{name} {value:#x}" for name, value in answer.values.items())
+                    return Fate.SURVIVED, f"{doubt}: {values}"
+                break
         except StructureError as error:
             doubt = str(error)
         if not doubt:

@@ -1,5 +1,5 @@
 """Input blocks for NVFP4 encoders whose results depend on single bits: numbers whose products are nearest to a limit,
-largest magnitudes that differ in one last place, NaN of one bit, and subnormal numbers.
+largest magnitudes that differ in one last place, NaN of one bit, and the bits of subnormal numbers.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ NEAREST = 256
 """Significands for each boundary."""
 SMALL_TENSORS = 32
 """Tensors of subnormal numbers for each scale."""
+SAME_BIT = 8
+"""Blocks for each bit of a subnormal number."""
 TRIES = 32
 """Tensors that are drawn until one fits."""
 
@@ -47,7 +49,8 @@ def nearest(rules: Nvfp4Encode, seed: int) -> Transactions:
     """The blocks of all kinds."""
     rng = np.random.default_rng(seed)
     factors = [_factors(rules, rng)] if rules.order in IS_RECIPROCAL else []
-    return Transactions.joined([_maxima(rules, rng), _nans(rules), _subnormals(rules, rng), *factors])
+    every = [_maxima(rules, rng), _nans(rules), _subnormals(rules, rng), _subnormal_bits(rules, rng), *factors]
+    return Transactions.joined(every)
 
 
 def _chosen(holds: np.ndarray, *drawn: np.ndarray) -> list[np.ndarray]:
@@ -103,6 +106,28 @@ def _subnormals(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
     near = fitted(rules, numbers.astype(np.uint32), np.full(len(t), STEPS[-1]), t, rng)
     given = (tensors.astype(np.uint32), near)
     return Transactions.joined([around(rules, t, some, marks(rules, shape, rng), rng) for some in given])
+
+
+def _subnormal_bits(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
+    """Blocks of one subnormal number, for each place of its leading bit and each bit below. The block would have
+    another scale with another value of this bit, if there is a tensor for which it would.
+    """
+    last, most = last_bit(rules), rules.scale_format.max_code
+    places, below = np.tril_indices(FP32.man_bits, -1)
+    leading, bit = (np.tile(one[below >= last], SAME_BIT) for one in (places, below))
+    shape = (TRIES, len(bit))
+    drawn = rng.integers(1 << FP32.man_bits, 2 << FP32.man_bits, shape) >> FP32.man_bits - leading
+    numbers = (drawn >> last << last).astype(np.uint32)
+    other = numbers ^ (1 << bit).astype(np.uint32)
+    # numbers of few bits have small scales
+    codes = rng.integers(0, most, shape) >> rng.integers(0, most.bit_length(), shape)
+    scales = code_values(rules.block.scale)
+    tensors = fitted(rules, numbers, np.full(shape, STEPS[-1]), (scales[codes] + scales[codes + 1]) / 2, rng)
+    k = tensor_constants(tensors.view(np.float32), rules).k
+    with np.errstate(all="ignore"):
+        is_seen = scale_codes(rules, numbers, k) != scale_codes(rules, other, k)
+    number, tensor = _chosen(is_seen, numbers, tensors)
+    return with_patterns(rules, number[:, None] * (np.arange(rules.block_size) == 0), tensor)
 
 
 def _factors(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:

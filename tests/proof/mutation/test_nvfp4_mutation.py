@@ -2,6 +2,9 @@
 specification.
 """
 
+import re
+
+import numpy as np
 import pytest
 
 from mxcast.hdl import configuration
@@ -11,6 +14,8 @@ from mxcast.proof.operations import provable
 from mxcast.proof.refutation import refute
 from mxcast.proof.specification.mutants.nvfp4_decode import NVFP4_DECODE_MUTANTS
 from mxcast.proof.specification.mutants.nvfp4_encode import NVFP4_ENCODE_MUTANTS
+from mxcast.sim.nvfp4.encode import Nvfp4EncodeSimulation
+from mxcast.sim.operations import OPERATIONS, of
 
 SOONER = {
     "random bits": configuration("encode", "nvfp4", "nvfp4_te", source="bf16", rounding="sr"),
@@ -63,3 +68,21 @@ def test_the_regression_kills_most_faults(op, profile, fields, least, tmp_path, 
     monkeypatch.setattr(mutation, "MORE_BLOCKS", 1)
     result = mutate(configuration(op, "nvfp4", profile, **fields), 40, out=tmp_path)
     assert result.suite >= least and result.count(Fate.SURVIVED) == 0
+
+
+@pytest.mark.slow
+def test_a_lemma_gives_the_block_that_shows_a_survivor(tmp_path, monkeypatch):
+    """Faults of the largest magnitude and of the scale survive zeros as stimuli."""
+    config = configuration("encode", "nvfp4", "nvfp4_te", source="bf16", form="product")
+    zeros = of(config.numerics).of_tensor(np.zeros((4, 16), np.uint16))
+
+    class Weak(Nvfp4EncodeSimulation):
+        def regression(self, blocks, seed):
+            return {"zeros": zeros}
+
+        def stimuli(self, kind, blocks, seed):
+            yield kind, [zeros]
+
+    monkeypatch.setitem(OPERATIONS, config.numerics.name, Weak)
+    found = [mutant.by for mutant in mutate(config, 8, out=tmp_path).mutants if mutant.fate is Fate.SURVIVED]
+    assert found and all(re.match(r"the lemma (maximum|scale) does not hold: .*b 0x", by) for by in found)

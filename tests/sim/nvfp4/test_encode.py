@@ -22,6 +22,7 @@ from mxcast.models.exact.nvfp4_encode import ORDERS, block_scale
 from mxcast.models.fast.nvfp4_encode import tensor_constants
 from mxcast.sim import verify
 from mxcast.sim.nvfp4.nearest import nearest
+from mxcast.sim.operations import golden
 from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.sim.transactions import Transactions
 from mxcast.spec import E4M3, FP32, Order, Role, nvfp4_encoding
@@ -268,6 +269,19 @@ def test_the_last_place_of_the_largest_number_is_seen(order, source):
         )
         seen.append(block_scale(before, rules) < block_scale(number, rules))
     assert np.mean(seen) > 0.9
+
+
+@pytest.mark.parametrize("order", ["te", "ao"])
+def test_each_bit_of_a_subnormal_maximum_is_seen(order):
+    """Another value of any bit, below a leading bit at any place for which a tensor has scales, changes a scale."""
+    rules = nvfp4_encoding("nvfp4", f"nvfp4_{order}")
+    given = nearest(rules, seed=5)
+    x, right = given[Role.NUMBERS], golden(rules, given)[Role.SCALE]
+    for leading in range(16, FP32.man_bits):
+        for bit in range(leading):
+            changed = np.where(x >> leading == 1, x ^ np.uint32(1 << bit), x)
+            other = golden(rules, given.with_arrays({Role.NUMBERS: changed}))[Role.SCALE]
+            assert (other != right).any(), (leading, bit)
 
 
 def test_every_order_and_form_is_made_or_refused():
