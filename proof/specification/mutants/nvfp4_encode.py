@@ -102,8 +102,7 @@ def _is_zero(s: Nvfp4Specification, x: str) -> str:
 
 
 def _is_nan(s: Nvfp4Specification, x: str) -> str:
-    flag = next((flag for flag in s.flags if flag == "is_nan"), None)
-    return flag or f"(bvugt {_magnitude(s, x)} {bits(s.inf, s.magnitude_bits)})"
+    return "is_nan" if "is_nan" in s.flags else f"(bvugt {_magnitude(s, x)} {bits(s.inf, s.magnitude_bits)})"
 
 
 NVFP4_ENCODE_MUTANTS: dict[str, Mutant[Nvfp4Encode, Nvfp4Specification]] = {
