@@ -310,10 +310,9 @@ def _judged(
     if not asked.is_asked_whole:  # it has many lemmas: those that did not change are in the cache
         try:
             for lemma in asked.composed(config, planted.wrong, asked.specification):
-                if _holds(lemma, timeout):
+                if (answer := _other_answer(lemma, timeout)) is None:
                     continue
                 doubt = f"the lemma {lemma.name} does not hold"
-                answer = solve(lemma.text, lemma.names, timeout=timeout)
                 if lemma.has_block and answer.result == "sat" and shows(lemma, answer):
                     values = ", ".join(f"{name} {value:#x}" for name, value in answer.values.items())
                     return Fate.SURVIVED, f"{doubt}: {values}"
@@ -334,8 +333,11 @@ def _judged(
     return Fate.UNDECIDED, doubt
 
 
-def _holds(question: Question, timeout: float) -> bool:
-    return any(
-        solve(text, question.names, timeout=timeout).result == question.expected
-        for text in filter(None, (question.eased, question.text))
-    )
+def _other_answer(question: Question, timeout: float) -> Answer | None:
+    """The last answer if none is the expected one; otherwise None."""
+    answer = None
+    for text in filter(None, (question.eased, question.text)):
+        answer = solve(text, question.names, timeout=timeout)
+        if answer.result == question.expected:
+            return None
+    return answer

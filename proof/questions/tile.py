@@ -18,8 +18,6 @@ from ..netlist.beats.whole_block import whole_block
 from ..netlist.design import Design
 from ..specification.beats.tile import tile_questions
 from ..specification.encode import Specification
-from ..specification.mutants.encode import ENCODE_MUTANTS
-from ..specification.mutants.nvfp4_encode import NVFP4_ENCODE_MUTANTS
 from ..specification.nvfp4 import Nvfp4Specification
 from .encode import ProvableEncode
 from .lanes import InParts
@@ -61,8 +59,8 @@ class ProvableTiled(InParts, Provable[Rules, Stated]):
 class ProvableTile(ProvableTiled[TileEncode, Specification]):
     """The proof of a tile encoder to MX formats."""
 
-    mutants = ENCODE_MUTANTS
     of_block = ProvableEncode()
+    mutants = of_block.mutants
     handshake: ClassVar[str] = (
         "the modules in front of the store and behind it are pure delays with an enable; the stores have one enable, "
         "each bank has its own places, and all columns have the same gates"
@@ -95,8 +93,8 @@ class ProvableNvfp4Tile(ProvableTiled[Nvfp4TileEncode, Nvfp4Specification]):
     the code of a number depends on the order: the lemmas about an encoder state nothing else about it.
     """
 
-    mutants = NVFP4_ENCODE_MUTANTS
     of_block = ProvableNvfp4()
+    mutants = of_block.mutants
     handshake: ClassVar[str] = (
         "both encoders are pure delays with an enable; the stores have one enable, and each bank has its own places"
     )

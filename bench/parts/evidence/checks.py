@@ -16,6 +16,7 @@ from pathlib import Path
 from mxcast.hdl import verilog
 from mxcast.proof import prove
 from mxcast.proof.mutation import SUITE_BLOCKS, mutate
+from mxcast.proof.operations import provable
 from mxcast.proof.refutation import refute
 from mxcast.proof.verilog.readers import readers
 from mxcast.sim import verify
@@ -96,6 +97,11 @@ def mutants_outcome(subject: Subject) -> dict:
     return {name: found[name] for name in counts} | mistakes_outcome(subject)
 
 
+def mistakes_identity(subject: Subject) -> dict:
+    says = [mutant.description for mutant in provable(subject.config).mutants_of(subject.config).values()]
+    return {"verilog": subject.verilog, "says": says}
+
+
 def mistakes_outcome(subject: Subject) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         found = refute(subject.config, Path(folder))
@@ -160,7 +166,7 @@ CHECKS = {
         mutants_outcome,
         mutants_cells,
     ),
-    "mistakes": Check("mistakes", lambda subject: {"verilog": subject.verilog}, mistakes_outcome, mistakes_cells),
+    "mistakes": Check("mistakes", mistakes_identity, mistakes_outcome, mistakes_cells),
     "all inputs": Check(
         "exhaustive", lambda subject: {"verilog": subject.verilog}, exhaustive_outcome, exhaustive_cells
     ),

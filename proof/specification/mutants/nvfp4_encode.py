@@ -39,6 +39,10 @@ def _next(code: str) -> str:
     return f"(bvadd {code} {bits(1, E4M3.bits)})"
 
 
+def _before(constant: str) -> str:
+    return f"(bvsub {constant} {bits(1, FP32.bits)})"
+
+
 def _scales(
     name: str, description: str, wrong: Callable[[Nvfp4Specification, Callable[[str], str], str, str], str]
 ) -> dict[str, Nvfp4Mutant]:
@@ -135,21 +139,21 @@ NVFP4_ENCODE_MUTANTS: dict[str, Mutant[Nvfp4Encode, Nvfp4Specification]] = {
         applies=_of(*OF_QUOTIENTS),
     ),
     "divisor": Nvfp4Mutant(
-        description="the divisor belongs to the next scale",
+        description="the divisor belongs to the constant before",
         statement="divisor",
-        wrong=lambda s, right: lambda scale, d: right(_next(scale), d),
+        wrong=lambda s, right: lambda scale, d: right(scale, _before(d)),
         applies=_of(Order.TE, Order.PAPER, Order.MODELOPT),
     ),
     "factor": Nvfp4Mutant(
-        description="the factor belongs to the next scale",
+        description="the factor belongs to the constant before",
         statement="factor",
-        wrong=lambda s, right: lambda scale, d: right(_next(scale), d),
+        wrong=lambda s, right: lambda scale, d: right(scale, _before(d)),
         applies=_of(Order.AO, Order.AO_SINGLE),
     ),
     "operands": Nvfp4Mutant(
-        description="the divisor belongs to the next scale",
+        description="the divisor belongs to the constant before",
         statement="operands_of_divisor",
-        wrong=lambda s, right: lambda scale, d: right(_next(scale), d),
+        wrong=lambda s, right: lambda scale, d: right(scale, _before(d)),
         applies=_of(Order.COMPRESSED_TENSORS),
     ),
     "ties": Nvfp4Mutant(
