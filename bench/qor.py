@@ -186,7 +186,7 @@ def rendered(page: str) -> str:
         "cell cost": cell_cost.markdown(cells["figures"]),
         "cell times": cell_cost.times(cells["figures"]),
     }
-    return filled(qor_tables.rendered(page, records()), texts)
+    return filled(qor_tables.rendered(page, records(), cells["figures"]), texts)
 
 
 def main(arguments: list[str] | None = None) -> None:

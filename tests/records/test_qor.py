@@ -130,21 +130,31 @@ def test_tables():
             fmax_range_mhz=[39.0, 41.0],
         ),
     ]
-    page = qor_tables.rendered("<!-- qor -->\nstale\n<!-- end -->\nrest", records)
+    page = qor_tables.rendered("<!-- qor -->\nstale\n<!-- end -->\nrest", records, [])
     assert "stale" not in page and page.endswith("<!-- end -->\nrest")
     assert "| gorodecky_sousa | smallest | e4m3 | 1000/10 | 900 | 20 | 0 | 12000 | - |" in page
     assert "| mxcast ocp flush, smallest | e4m3 | 3000 | 1400 | 0 | 40.2 | 39.0 to 41.0 |" in page
     assert "2 of 4 measured limits hold" in page
     assert "| <= 0.95 | **1.48 (1.00)** | 0.71 (0.84) |" in page
-    assert qor_tables.rendered(page, records) == page
+    assert qor_tables.rendered(page, records, []) == page
 
 
-def test_the_short_table_has_formats_that_were_measured_in_every_job():
-    jobs = (("ocp", "xcu"), ("ocp flush", "xcu"), ("ocp", "ecp5"), ("ocp", "ice40"))
-    records = [record(job, "e4m3", flow, luts=100 + n) for n, (job, flow) in enumerate(jobs)]
-    records.append(record("ocp", "e5m2", "xcu", luts=1))
-    text = qor_tables.rendered("<!-- qor: short -->\n<!-- end -->", records)
-    assert "| e4m3 | 100 | 101 | 102 | 103 | 1417 | 3977 |" in text and "e5m2" not in text
+def test_the_short_table_has_a_row_for_each_target():
+    """The paper's converter to E4M3 takes 1,417 LUTs on xcu and has 2,259 logic cells on ECP5."""
+    records = [
+        record(job, "e4m3", target, luts=luts, logic_cells=cells)
+        for target in ("xcu", "ecp5")
+        for job, luts, cells in (("ocp", 1500, 3000), ("ocp flush", 1417, 4518))
+    ]
+    cells = [
+        {"design": design, "format": "e4m3", "area": area}
+        for design, area in (("ocp", 250), ("ocp flush", 150), ("paper", 100))
+    ]
+    text = qor_tables.rendered("<!-- qor: short -->\n<!-- end -->", records, cells)
+    assert "| `xcu`, LUTs | - | 1500 (1.00) | - | - | - | - |" in text
+    assert "| `ecp5`, logic cells | - | 3000 (2.00) | - | - | - | - |" in text
+    assert "| `ice40`, LUTs | - | - | - | - | - | - |" in text
+    assert "| `asic`, um2 | - | 250 (1.50) | - | - | - | - |" in text
 
 
 def test_lines_are_different_and_placed_ones_a_dozen():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 
 from mxcast.synth.baselines import BASELINES, FIGURES, MEASURED, figure
 
@@ -160,35 +161,36 @@ def _limits(records: list[dict]) -> str:
     )
 
 
-def _short(records: list[dict]) -> str:
-    """Table of README.md: LUTs by target, and LUTs of other projects on xcu."""
-    luts = {(r["job"], r["flow"], r["format"]): r["result"].get("luts") for r in records if r["variant"] == "smallest"}
-    shown = {
-        "`xcu`": ("ocp", "xcu"),
-        "`xcu`, flushed": ("ocp flush", "xcu"),
-        "`ecp5`": ("ocp", "ecp5"),
-        "`ice40`": ("ocp", "ice40"),
-    }
-    others = {"the paper, `xcu`": "paper", "MX-for-FPGA, `xcu`": "mx_for_fpga"}
-    formats = [
-        name for name in dict.fromkeys(f.format for f in FIGURES) if all(luts.get((*of, name)) for of in shown.values())
-    ]
-    if not formats:
-        return ""
-    rows = [
-        {"format": name}
-        | {head: luts[(*of, name)] for head, of in shown.items()}
-        | {head: getattr(figure(design, name, "xcu"), "luts", None) for head, design in others.items()}
-        for name in formats
-    ]
+SHORT = {
+    "`xcu`, LUTs": ("xcu", "luts"),
+    "`ecp5`, logic cells": ("ecp5", "logic_cells"),
+    "`ecp5-relaxed`, logic cells": ("ecp5-relaxed", "logic_cells"),
+    "`ice40`, LUTs": ("ice40", "luts"),
+    "`asic`, um2": ("asic", "area"),
+}
+"""Rows of the short table: a target, and the figure that says its area."""
+
+
+def _short(records: list[dict], cells: list[dict]) -> str:
+    """Table of README.md: areas by target, each with the ratio of the flushed converter to the paper's."""
+    found = {(r["job"], r["format"], r["flow"]): r["result"] for r in records if r["variant"] == "smallest"}
+    found |= {(f.design, f.format, f.flow): asdict(f) for f in FIGURES}
+    found |= {(kept["design"], kept["format"], "asic"): kept for kept in cells}
+
+    def cell(name: str, target: str, measure: str) -> str | None:
+        lines = [found.get((design, name, target)) for design in ("ocp", "ocp flush", "paper")]
+        exact, flushed, paper = (line and line[measure] for line in lines)
+        return f"{exact} ({flushed / paper:.2f})" if exact and flushed and paper else None
+
+    rows = [{"`--target`": label} | {name: cell(name, *of) for name in ALL} for label, of in SHORT.items()]
     return (
-        _markdown(rows)
-        + "\nLUTs of converters of 32 FP32 numbers under `ocp`, by `--target`. FP32 subnormals are exact, or flushed "
-        "to zero.\nYosys 0.70 also synthesised the two published designs. MX-for-FPGA converts BF16.\n"
+        _markdown(rows) + "\nArea of converters of 32 FP32 numbers under `ocp`. In brackets: with FP32 subnormals "
+        "flushed, as a multiple of\nthe paper's Verilog, which does less.\n"
     )
 
 
-def rendered(page: str, records: list[dict]) -> str:
-    """A page with its tables."""
-    blocks = {"qor": _own(records) + _baselines() + _placed(records) + _limits(records), "qor: short": _short(records)}
+def rendered(page: str, records: list[dict], cells: list[dict]) -> str:
+    """A page with its tables, of records in LUTs and in standard cells."""
+    long = _own(records) + _baselines() + _placed(records) + _limits(records)
+    blocks = {"qor": long, "qor: short": _short(records, cells)}
     return filled(page, {name: text.rstrip("\n") + "\n" * bool(text) for name, text in blocks.items()})
