@@ -2,7 +2,7 @@
 `mxcast.sim.check.families`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import cycle, product
 
 import pytest
@@ -32,14 +32,6 @@ def every_numerics() -> list[Encode]:
                 )
             )
     return list(dict.fromkeys(chosen))
-
-
-def share(values: Iterable[object], step: int) -> list:
-    """Parameters of which only every n-th is in the quick run: the others are more of the same."""
-    return [
-        value if number % step == 0 else pytest.param(value, marks=pytest.mark.slow)
-        for number, value in enumerate(values)
-    ]
 
 
 def in_turn(first: Sequence[object], second: Sequence[object], step: int = 1) -> list:

@@ -10,7 +10,7 @@ import os
 import platform
 import subprocess
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -86,6 +86,18 @@ def pytest_addoption(parser):
 
 def pytest_sessionstart(session):
     session.config.stash[BEGUN] = time.monotonic()
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_collection_modifyitems(items):
+    """Of the cases of a test marked ``sampled(step, first=0)`` all but the ``first`` of each ``step`` are slow."""
+    seen: Counter[tuple[Path, str]] = Counter()
+    for item in items:
+        if (mark := item.get_closest_marker("sampled")) and not item.get_closest_marker("slow"):
+            case = item.path, item.originalname
+            if seen[case] % mark.args[0] != mark.kwargs.get("first", 0):
+                item.add_marker(pytest.mark.slow)
+            seen[case] += 1
 
 
 def pytest_collection_finish(session):

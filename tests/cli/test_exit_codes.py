@@ -203,6 +203,7 @@ def broken(name: str, folder: Path) -> Path:
     return folder / "dut.v"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_design_is_not_3(name, tmp_path, capsys):
     broken(name, tmp_path)
@@ -235,6 +236,7 @@ def test_a_broken_design_is_not_3(name, tmp_path, capsys):
         assert (err == "") is (code != 2) and err.count("\n") <= 1
 
 
+@pytest.mark.sampled(2, first=1)
 @pytest.mark.parametrize(
     "name", [name if name in ("syntax", "wrong") else pytest.param(name, marks=pytest.mark.slow) for name in BROKEN]
 )

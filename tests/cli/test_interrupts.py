@@ -110,6 +110,7 @@ def temporary(folder: Path) -> list[str]:
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "case, number",
     [  # all pairs, and in the quick run one signal for each command

@@ -365,6 +365,7 @@ SLOWLY = (
 """The signal finds the command where it hands out its jobs, and not where it waits for them."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "number, status, before", [(signal.SIGINT, 130, ""), (signal.SIGTERM, 143, ""), (signal.SIGINT, 130, SLOWLY)]
 )

@@ -17,7 +17,6 @@ from mxcast.hdl.encode.operand import operand_config
 from mxcast.hdl.primitives.elaboration import set_elaborated
 from mxcast.spec import BLOCKS, ScaleRule
 
-from ..configurations import share
 from .published import BITS, MMAX, raises, scale_of
 from .simulation import outputs
 
@@ -50,7 +49,8 @@ def ports(component) -> dict[str, tuple[str, int]]:
         ("te", 8, 9, []),  # the tree lets no NaN through
     ],
 )
-@pytest.mark.parametrize("short", share(SHORT, 6))
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("short", SHORT)
 def test_ports(short, specials, floor_key, ceil_key, flags):
     for rule, key in (("floor", floor_key), ("ceil", ceil_key)):
         config = converter_config(short, scale_rule=rule, specials=specials)
@@ -102,7 +102,8 @@ def test_ports_of_modes_and_random_bits(formats, fields, mode, random, key, x, w
     }
 
 
-@pytest.mark.parametrize("short", share(SHORT, 3))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("short", SHORT)
 def test_ports_of_the_converter(short):
     """Without the module library of emission, as in a design of a user."""
     assert ports(BlockConverter(short, "nvidia")) == {

@@ -296,5 +296,5 @@ def test_what_shows_that_checks_can_fail_is_in_every_run() -> None:
         "native/test_mutants.py",
         "native/test_compilers.py",
     ]
-    marks = "mark.slow", "share(", "in_turn("
+    marks = "mark.slow", "mark.sampled", "in_turn("
     assert not [name for name in planted if any(mark in (ROOT / "tests" / name).read_text() for mark in marks)]

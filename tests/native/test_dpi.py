@@ -15,8 +15,6 @@ from mxcast.host.cache import kept_folder
 from mxcast.native.folder import dpi_files
 from mxcast.sim.run.tools import compiler_identity, simulator_environment, verilator_version
 
-from ..configurations import share
-
 DESIGNS = {
     "encoder": configuration("encode", "e4m3", "nvidia", registered_after="scale,output", block_size=4),
     "whole_encoder": configuration("encode", "e4m3"),
@@ -76,7 +74,8 @@ def verdict(done: subprocess.CompletedProcess[str]) -> str:
     return found[0]
 
 
-@pytest.mark.parametrize("name", share(DESIGNS, 4))
+@pytest.mark.sampled(8, first=4)
+@pytest.mark.parametrize("name", DESIGNS)
 def test_a_right_design_passes(name: str, tmp_path: Path) -> None:
     folder = written(DESIGNS[name], tmp_path, name)
     done = run(folder, "RUN=+blocks=3000 +seed=5")

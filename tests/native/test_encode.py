@@ -16,7 +16,7 @@ from mxcast.sim.stimuli.seeded import random_bits, random_blocks
 from mxcast.sim.stimuli.sweep import stratified_blocks
 from mxcast.spec import RULES, SOURCES, Encode, Rounding, ScaleRule, block_format
 
-from ..configurations import every_numerics, share, short_id
+from ..configurations import every_numerics, short_id
 from .harness.header import Header
 from .harness.model import Model, special_blocks
 
@@ -61,7 +61,8 @@ def compare(header: Header, numerics: Encode, x: np.ndarray, seed: int = 0) -> N
         assert not len(places), (numerics, name, places[0], x[places[0][0]], ours[tuple(places[0])])
 
 
-@pytest.mark.parametrize("numerics", share(every_numerics(), 8), ids=short_id)
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("numerics", every_numerics(), ids=short_id)
 @pytest.mark.parametrize("source", SOURCES)
 def test_large_arrays_are_those_of_the_model(header: Header, numerics: Encode, source: str) -> None:
     numerics = numerics.replace(source=source)

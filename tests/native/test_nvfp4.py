@@ -105,6 +105,7 @@ def compare_to_model(header: Header, numerics: Nvfp4Encode, amax: int, x: np.nda
         np.testing.assert_array_equal(ours, theirs, str(numerics))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("numerics", encoders(), ids=lambda n: f"{n.block.name}-{n.source.name}-{n.id}")
 def test_many_blocks_are_those_of_the_model(header: Header, numerics: Nvfp4Encode) -> None:
     x = random_blocks(1500, seed=4)

@@ -20,6 +20,7 @@ from ..configurations import ELEMENTS, in_turn
 NAME = "planted"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("element, profile", in_turn(ELEMENTS, ["ocp", "nvidia", "te", "gorodecky_sousa"]))
 def test_every_format_is_proved(element, profile, tmp_path):
     proof = prove(converter_config(element, profile, block_size=4), out=tmp_path)
@@ -48,6 +49,7 @@ def test_a_block_is_proved_at_once(size, tmp_path):
     assert whole.status is Status.PASS and whole.method == "monolithic"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "element, profile, rules",
     [

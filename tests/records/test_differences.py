@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from ..configurations import share
-
 ROOT = Path(__file__).resolve().parents[2]
 spec = importlib.util.spec_from_file_location("differences", ROOT / "bench" / "differences.py")
 matrix = importlib.util.module_from_spec(spec)
@@ -57,7 +55,8 @@ def test_the_single_counterexamples_are_found():
     assert (int8["first"]["a"]["values"], int8["last"]["a"]["values"]) == ("0x007F0001", "0x7EFE0001")
 
 
-@pytest.mark.parametrize("format", share(matrix.FORMATS, 3))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("format", matrix.FORMATS)
 def test_what_is_compared_on_bf16_comes_out_again(format):
     kept = [record for record in RESULTS["records"] if record["format"] == format and record["numbers"] == "bf16"]
     assert len(kept) == len(RESULTS["rules"][format]) - 1

@@ -5,8 +5,6 @@ import verification
 from parts.evidence import checks
 from parts.evidence.subjects import subjects, wanted
 
-from ..configurations import share
-
 PARTS = 11
 """The quick run has one, with every operation and format."""
 
@@ -43,7 +41,8 @@ def test_what_is_on_record_is_asked_for_and_passed():
         assert r["blocks"] > 0 == r["mismatched_blocks"], r
 
 
-@pytest.mark.parametrize("part", share(range(PARTS), PARTS))
+@pytest.mark.sampled(PARTS)
+@pytest.mark.parametrize("part", range(PARTS))
 def test_records_are_of_the_verilog_of_today(part):
     """A change of the hardware, or of what the regression drives, asks for new runs before the pages may claim them."""
     chosen = subjects()[part::PARTS]

@@ -12,7 +12,7 @@ from mxcast.models.exact.scale import shared_exponent
 from mxcast.sim import stimuli
 from mxcast.spec import ScaleRule, numerics
 
-from ..configurations import ELEMENTS, share
+from ..configurations import ELEMENTS
 
 SPECIAL = {"fp32": 0x7F800000, "bf16": 0x7F80, "fp16": 0x7C00}
 SMALLEST_NORMAL = {"fp32": 0x00800000, "bf16": 0x0080, "fp16": 0x0400}
@@ -87,9 +87,10 @@ def last_below(rules, field: int) -> int | None:
     return None if below == fractions[-1] else below
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("source, middle, top", [("fp32", 127, 254), ("bf16", 127, 254), ("fp16", 15, 30)])
 @pytest.mark.parametrize(
-    "rule", share([rule for rule in ScaleRule if last_below(numerics("e4m3", scale_rule=rule), 127) is not None], 2)
+    "rule", [rule for rule in ScaleRule if last_below(numerics("e4m3", scale_rule=rule), 127) is not None]
 )
 def test_maxima_stand_on_both_sides_of_every_scale_boundary(rule, source, middle, top):
     """At the bottom, where the byte leaves 0, in the middle and at the top of the range; also of formats nobody has

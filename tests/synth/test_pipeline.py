@@ -177,6 +177,7 @@ def test_registers_make_the_netlist_shorter():
     assert levels == sorted(levels, reverse=True) and len(set(levels)) == 3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "block, profile, rules",
     [

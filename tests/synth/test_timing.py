@@ -194,6 +194,7 @@ def test_registers_have_a_period_and_no_energy(cells, cache):
     assert min(periods) > 0.2, periods
 
 
+@pytest.mark.sampled(4)
 @needs_opensta
 @pytest.mark.parametrize(
     "config",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from mxcast.synth.baselines import BASELINES, FIGURES, MEASURED, figure
+from mxcast.synth.baselines import BASELINES, FIGURES, MEASURED
 
 from ..pages import filled, table
 from .limits import ALL, LIMITS, Check, checks

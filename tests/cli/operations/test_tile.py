@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 
 def test_the_command(passes, fails, tmp_path):
     asked = ["e2m1", "--op", "tile"]
@@ -19,6 +21,7 @@ def test_the_command(passes, fails, tmp_path):
     assert fails(2, "emit", *asked, "--c", "-o", tmp_path) == "the model in C has no operation tile yet"
 
 
+@pytest.mark.slow
 def test_the_command_of_nvfp4(passes, fails, tmp_path):
     asked = ["nvfp4", "--op", "tile", "--set", "source=bf16"]
     assert f"{tmp_path}/square/rtl/square.v" in passes("emit", *asked, "--name", "square", "-o", tmp_path)

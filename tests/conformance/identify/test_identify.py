@@ -158,6 +158,7 @@ PLANTED = {
 """Departures from a profile by name: the function, its format, and words of the outcome."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("fault", PLANTED)
 def test_planted_departures_are_named_with_their_block(fault):
     function, format, said = PLANTED[fault]

@@ -24,6 +24,7 @@ CONFIGS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_words_have_the_bits_of_the_bus(name, tmp_path):
     """All streams of data have them, with a bit of tkeep for each byte; all other pins are as they were."""
@@ -86,6 +87,7 @@ def test_other_hardware_is_refused(config, sentence, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_synthesis_counts_it():
     plain, on_bus = synth(E4M3, stages=False), synth(E4M3, stages=False, around=Around(bus=BusWidths.parsed("128")))
     assert 0 < on_bus.whole.luts - plain.whole.luts < 200 and on_bus.to_dict()["bus"] == [128, 128]

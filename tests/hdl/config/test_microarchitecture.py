@@ -17,7 +17,7 @@ from mxcast.proof import prove
 from mxcast.sim import verify
 from mxcast.spec import FloatFormat, ScaleRule, numerics
 
-from ...configurations import in_turn, share
+from ...configurations import in_turn
 
 
 @pytest.mark.parametrize("element", ["e2m1", "e3m2", "e4m3", "int8"])
@@ -92,8 +92,9 @@ def test_a_goal_changes_no_bit(goal, format, profile, rules):
         assert result.blocks > 1000 and result.mismatched_blocks == 0
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("rule, element", in_turn(list(ScaleRule), ["int8", "e4m3"]))
-@pytest.mark.parametrize("goal", share([Goal.AREA, Goal.SPEED], 2))
+@pytest.mark.parametrize("goal", [Goal.AREA, Goal.SPEED])
 def test_every_scale_rule_under_every_goal(rule, element, goal):
     config = converter_config(element, scale_rule=rule, optimize=goal, target="xcu", block_size=4)
     assert verify(config, stimuli="corner").mismatched_blocks == 0

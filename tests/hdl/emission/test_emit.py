@@ -32,6 +32,7 @@ tranif1 tri tri0 tri1 triand trior trireg unsigned use uwire vectored wait wand 
 xor""".split()
 
 
+@pytest.mark.sampled(4)
 def test_files(emitted):
     folder = emitted.files["manifest"].parent
     assert folder.name == emitted.top

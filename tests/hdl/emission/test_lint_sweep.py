@@ -13,7 +13,6 @@ from mxcast.hdl.emission.modules import convert_all
 from mxcast.sim.check.families import FAMILIES, every_element
 from mxcast.spec import Encode, Rounding, ScaleRule, Specials, Subnormals, block_format
 
-from ...configurations import share
 from ..lint import COCOTB, lint
 
 
@@ -73,7 +72,8 @@ SAMPLES = {
 }
 
 
-@pytest.mark.parametrize("sample", share(SAMPLES, 4))
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("sample", SAMPLES)
 def test_verilator_reports_nothing_for_a_sample(sample, tmp_path):
     configs = SAMPLES[sample]()
     assert len(set(configs)) == len(configs) > 3

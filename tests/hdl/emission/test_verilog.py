@@ -67,6 +67,7 @@ def lane_names(kind: str, lanes: int) -> list[str]:
     return names
 
 
+@pytest.mark.sampled(4)
 def test_verilator_reports_nothing(emitted, tmp_path):
     assert lint("--lint-only", "-Wall", emitted.files["verilog"]) == ""
     assert lint(*COCOTB, tmp_path, emitted.files["verilog"]) == ""
@@ -118,6 +119,7 @@ def test_icarus_reports_nothing(emitted):
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
+@pytest.mark.sampled(4)
 def test_yosys_reads_it(emitted):
     script = "\n".join(
         (

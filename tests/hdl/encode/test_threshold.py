@@ -36,6 +36,7 @@ def limits(rules: Encode, exponent: int) -> int:
     return threshold.at_bottom if exponent == threshold.bottom else threshold.in_binade
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "source, subnormals",
     [
@@ -125,6 +126,7 @@ def largest_magnitudes(short: str) -> list[int]:
     return [e << 23 | m for e, m in product(sorted(exponents), sorted(around))]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("source", ["fp32", "bf16"])
 @pytest.mark.parametrize("short", [block.short_name for block in BLOCKS.values()])
 def test_scales_are_exact(short, source):

@@ -34,6 +34,7 @@ CONFIGS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_bits_are_those_of_the_model(name, record_property):
     result = verify(CONFIGS[name], blocks=2000)
@@ -41,6 +42,7 @@ def test_the_bits_are_those_of_the_model(name, record_property):
     assert result.passed and result.blocks > 1000, result.report
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_verilog_has_no_warning(name, tmp_path):
     file = tmp_path / f"{NAME}.v"

@@ -99,6 +99,7 @@ def test_the_model_is_the_exact_definition(seed, record_property):
     assert compared > 20_000
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name, source", in_turn(list(SCALARS), ["bf16", "fp16"], 2))
 def test_all_patterns_of_16_bits_are_the_exact_definition(name, source):
     rules = casting(name, source=source)
@@ -210,6 +211,7 @@ def test_ml_dtypes_back(name, destination):
 OF_GFLOAT = [name for name, _ in CASTS["gfloat"].by_destination]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name, source", [*in_turn(OF_GFLOAT, ["bf16", "fp16"]), ("e5m2", "fp64"), ("e2m1", "fp64")])
 def test_gfloat(name, source):
     """The library saturates -Inf to E8M0, where other negative numbers are NaN, and raises for NaN to FP6 and FP4."""

@@ -9,7 +9,7 @@ from mxcast.models.exact.encode import element_value, quantize_block
 from mxcast.sim import stimuli
 from mxcast.spec import BLOCKS, FloatFormat, numerics
 
-from ...configurations import ELEMENTS, every_numerics, share, short_id
+from ...configurations import ELEMENTS, every_numerics, short_id
 
 
 def disagreements(patterns: np.ndarray, rules) -> list[str]:
@@ -27,7 +27,8 @@ def disagreements(patterns: np.ndarray, rules) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("rules", share(every_numerics(), 14), ids=short_id)
+@pytest.mark.sampled(14)
+@pytest.mark.parametrize("rules", every_numerics(), ids=short_id)
 def test_model_equals_the_exact_definition(rules, record_property):
     corner, random = stimuli.corner_blocks(rules, most=100), stimuli.random_blocks(rules, 150, seed=7)
     boundary = stimuli.boundary_blocks(rules)
@@ -39,7 +40,8 @@ def test_model_equals_the_exact_definition(rules, record_property):
     assert not wrong, f"{len(wrong)} of {len(patterns)} blocks differ (exact vs model): " + " | ".join(wrong[:3])
 
 
-@pytest.mark.parametrize("element", share(ELEMENTS, 2))
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("element", ELEMENTS)
 def test_all_boundary_neighbours(element, record_property):
     blocks = 0
     for profile in ("ocp", "te"):

@@ -118,6 +118,7 @@ def without_signs_of_zeros(scales: np.ndarray, codes: np.ndarray, numbers: np.nd
     return scales, np.where(magnitudes, codes, 0), np.where(numbers & (inf | (inf - 1)), numbers, 0)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("format, encoder", ENCODERS)
 def test_what_ocp_decodes_comes_back(format, encoder):
     first, again, rules = there_and_back(format, encoder, "ocp")
@@ -139,6 +140,7 @@ def test_what_ocp_decodes_comes_back(format, encoder):
         assert kept.all()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("decoder", DECODERS)
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_other_profiles_decode_comes_back_under_ocp(format, decoder):
@@ -191,6 +193,7 @@ def a_block_of_every_binade(format: str) -> np.ndarray:
     return np.concatenate(rows).astype(np.uint16)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("scale_rule", ["floor", "ceil", "pow2_ceil"])
 @pytest.mark.parametrize("format", ["e5m2", "e3m2", "e2m1", "int8"])

@@ -90,6 +90,7 @@ def _assert_same(rules: Encode, seed: int) -> None:
         assert np.array_equal(one, other)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("element", [*ELEMENTS, *OTHER_ELEMENTS])
 def test_every_rule(element, instruction_set):
     everything = product(

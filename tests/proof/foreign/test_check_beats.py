@@ -80,6 +80,7 @@ def test_a_design_of_others_is_compared(tmp_path):
     assert "ocp" in check.matches[0].names
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "pattern, planted, words",
     [
@@ -96,6 +97,7 @@ def test_a_planted_fault_of_its_handshake_or_its_bits_is_found(pattern, planted,
     assert check.status is Status.FAIL and re.search(words, check.first + check.smallest)
 
 
+@pytest.mark.sampled(4, first=3)
 @pytest.mark.parametrize(
     "config",
     [
@@ -120,6 +122,7 @@ def test_ours_behind_other_ports_is_proved(config, tmp_path):
     assert check.passed, check.remarks
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "op, subject, pattern, planted",
     [
@@ -135,6 +138,7 @@ def test_faults_of_transforms_and_tiles_are_found(op, subject, pattern, planted,
     assert check.status is Status.FAIL and "expected 0x" in check.smallest
 
 
+@pytest.mark.slow
 def test_limbs_are_compared_by_their_interval(tmp_path):
     config = configuration("hadamard", "hadamard16", form="limbs")
     text = verilog(config, "dut")
@@ -164,6 +168,7 @@ def test_a_design_that_lacks_a_port_inside_is_not_proved(tmp_path):
     assert check.remarks[0] == "no proof was possible: dut has no part with the name 'scale', which the proof needs"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("is_free, status", [(False, Status.FAIL), (True, Status.UNKNOWN)])
 def test_free_codes_of_nan_are_compared_and_not_proved(is_free, status, tmp_path):
     text, count = re.subn(r"(assign p = nan \? 4'h)0", r"\g<1>1", verilog(CONFIG, "dut"))

@@ -103,6 +103,7 @@ def proved_as_written(config: HardwareConfig, folder: Path) -> int:
     return main(["prove", "--rtl", str(emit(config, folder, "own")["verilog"])])
 
 
+@pytest.mark.sampled(4, first=2)
 @pytest.mark.parametrize("config", QUICK, ids=lambda config: config.config_id)
 def test_what_emit_writes_is_proved(config, tmp_path):
     assert proved_as_written(config, tmp_path) == 0

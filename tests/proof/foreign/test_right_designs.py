@@ -7,7 +7,6 @@ import pytest
 from mxcast.hdl import converter_config, verilog
 from mxcast.proof.foreign.check_rtl import check_rtl
 
-from ...configurations import share
 from ..foreign_designs import FIELDS, PIPE, PORTS, emitted
 
 SLOW = pytest.mark.slow
@@ -89,7 +88,8 @@ endmodule
 BODIES = {0: "always @* begin scale = s0; p = p0; end", 1: "always @(posedge clk) begin scale <= s0; p <= p0; end"}
 
 
-@pytest.mark.parametrize("top", share(["mxcast_check", "mxcast_moving", "mxcast_bench", "dut"], 4))
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("top", ["mxcast_check", "mxcast_moving", "mxcast_bench", "dut"])
 def test_a_design_may_be_called_like_something_of_ours(top, tmp_path):
     config = converter_config("e2m1", block_size=2)
     for latency, body in BODIES.items():

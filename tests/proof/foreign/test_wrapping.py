@@ -144,6 +144,7 @@ LANES = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("reader", readers())
 @pytest.mark.parametrize(
     "sentence, changed",

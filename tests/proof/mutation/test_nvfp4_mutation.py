@@ -40,6 +40,7 @@ def test_every_mutant_of_the_specification_has_its_design():
     assert set().union(*found) == NVFP4_ENCODE_MUTANTS.keys() | NVFP4_DECODE_MUTANTS.keys()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "config",
     [*SOONER.values(), *(pytest.param(config, marks=pytest.mark.slow) for config in LATER.values())],

@@ -20,8 +20,6 @@ from mxcast.proof.specification.encode import bits
 from mxcast.proof.specification.mutants.cast import CAST_MUTANTS
 from mxcast.spec import CAST_SOURCES, CASTS, SCALARS, SOURCES, Role, casting
 
-from ...configurations import share
-
 RULES = [
     ("e4m3", "ocp", {}),
     ("e5m2", "torch", {"source": "bf16"}),
@@ -96,7 +94,8 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("cast", share(EVERY, 41), ids=str)
+@pytest.mark.sampled(123)
+@pytest.mark.parametrize("cast", EVERY, ids=str)
 def test_every_cast_is_proved(cast, tmp_path):
     """For every input."""
     scalar, profile, fields = cast
@@ -104,6 +103,7 @@ def test_every_cast_is_proved(cast, tmp_path):
     assert proof.passed and proof.method == "composed", proof.remark
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scalar, fields", OTHERS, ids=str)
 def test_other_rules_are_proved(scalar, fields, tmp_path):
     assert prove(cast_config(scalar, **fields), out=tmp_path).passed

@@ -47,6 +47,7 @@ ORDER = {
 """Edits of the emitted file, and a word of what its trace shows."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("old", "new", "word"), ORDER.values(), ids=ORDER)
 def test_a_fault_in_the_order_has_a_trace(old: str, new: str, word: str, verilog: str, tmp_path: Path) -> None:
     text = verilog.replace(old, new)

@@ -23,6 +23,7 @@ CAST = cast_config("e4m3", lanes=2, source="bf16", interface="skid")
 NAME = "square"
 
 
+@pytest.mark.sampled(2, first=1)
 @pytest.mark.parametrize("config", [TILE, CAST], ids=["a tile", "a cast"])
 def test_every_block_is_proved(config, tmp_path):
     proof = prove(config, out=tmp_path)
@@ -82,6 +83,7 @@ FAULTS = {
 """Edits of what is around a skid, and words of the last line of the trace."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_around_a_core_has_a_trace(fault, text, tmp_path):
     *edit, words = FAULTS[fault]
@@ -114,6 +116,7 @@ PLACE = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("fault", PLACE)
 def test_a_fault_of_a_skid_has_a_trace(fault, text, tmp_path):
     *edit, words = PLACE[fault]

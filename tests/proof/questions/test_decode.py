@@ -20,7 +20,7 @@ from mxcast.proof.specification.encode import bits
 from mxcast.proof.specification.mutants.decode import DECODE_MUTANTS
 from mxcast.spec import DECODERS, Role, decoding
 
-from ...configurations import ELEMENTS, in_turn, share
+from ...configurations import ELEMENTS, in_turn
 
 NAME = "decoder"
 
@@ -64,7 +64,8 @@ def test_the_specification_agrees_with_the_exact_definition(element, profile, fi
     assert answer.result == "unsat", claims[answer.values["wrong"]]
 
 
-@pytest.mark.parametrize("destination", share(["fp32", "bf16", "fp16"], 3))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("destination", ["fp32", "bf16", "fp16"])
 @pytest.mark.parametrize("element, profile", in_turn(ELEMENTS, list(DECODERS), 2))
 def test_every_decoder_is_proved(element, profile, destination, tmp_path):
     config = decoder_config(element, profile, destination=destination, block_size=4)

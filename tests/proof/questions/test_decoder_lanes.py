@@ -51,6 +51,7 @@ def verilog(tmp_path_factory: pytest.TempPathFactory) -> str:
     return emitted(E4M3, tmp_path_factory.mktemp("lanes"), default_name(E4M3)).read_text()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("edits", "wrong"), ORDER.values(), ids=ORDER)
 def test_a_fault_in_the_order_has_a_trace(
     edits: list[tuple[str, str]], wrong: int | None, verilog: str, tmp_path: Path
@@ -71,6 +72,7 @@ BITS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("edits", BITS.values(), ids=BITS)
 def test_a_fault_in_the_bits_has_a_block(edits: list[tuple[str, str]], verilog: str, tmp_path: Path) -> None:
     proof = proof_of(E4M3, verilog, edits, tmp_path)
@@ -116,6 +118,7 @@ def first_fault(config: AnyDecoder, edits: list[tuple[str, str]], folder: Path) 
     return first_trace(through_questions(path_of_decoder(Beats(design, config))), config, design, folder).words[-1]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("old", "new", "word"), STREAMS.values(), ids=STREAMS)
 def test_a_fault_of_streams_has_a_trace(old: str, new: str, word: str, tmp_path: Path) -> None:
     assert word in first_fault(AXIS, [(old, new)], tmp_path)
@@ -137,12 +140,14 @@ BLOCKS = {
 """The same for packed blocks."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("old", "new", "word"), BLOCKS.values(), ids=BLOCKS)
 def test_a_fault_of_packed_blocks_has_a_trace(old: str, new: str, word: str | None, tmp_path: Path) -> None:
     words = first_fault(PACKED, [(old, new)], tmp_path)
     assert word is None or word in words
 
 
+@pytest.mark.sampled(4, first=1)
 @pytest.mark.parametrize(
     ("format", "fields"),
     [
@@ -196,6 +201,7 @@ def test_streams_are_proved(tmp_path: Path) -> None:
     assert {"join", "join-tready", "pass", "pass-valid", "elements"} <= {step.question.name for step in proof.steps}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("interface", ["skid", "axis"])
 def test_whole_blocks_with_an_interface_are_proved(interface: str, tmp_path: Path) -> None:
     proof = prove(decoder_config("e2m1", block_size=4, interface=interface), out=tmp_path)

@@ -90,6 +90,7 @@ def holds(one):
     return solve(one.eased or one.text, one.names).result == one.expected
 
 
+@pytest.mark.slow
 def test_the_choice_is_proved(tmp_path):
     """The lemmas that take a second each; the slow tests have all."""
     found = {one.name: one for one in asked(CONFIG, emitted(CONFIG), tmp_path)}
@@ -122,6 +123,7 @@ BUGS = {
 """By bug, the lemma that refutes it, and the change of the emitted text."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("lemma, right, wrong", BUGS.values(), ids=BUGS)
 def test_each_lemma_can_fail(lemma, right, wrong, tmp_path):
     text, count = re.subn(right, wrong, emitted(CONFIG))
@@ -156,6 +158,7 @@ EXCHANGED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("right, wrong, sentence", EXCHANGED.values(), ids=EXCHANGED)
 def test_parts_that_are_exchanged_are_not_proved(right, wrong, sentence, tmp_path):
     text, count = re.subn(right, wrong, emitted(CONFIG))

@@ -54,9 +54,8 @@ def test_the_specification_agrees_with_the_exact_definition():
     assert solve(text, ("none",)).result == "unsat"
 
 
-@pytest.mark.parametrize(
-    "fields", [{}, pytest.param({"signs": 0x1234, "registered_after": EVERY_STAGE}, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("fields", [{}, {"signs": 0x1234, "registered_after": EVERY_STAGE}])
 def test_transforms_are_proved(fields, tmp_path):
     proof = prove(hadamard_config("hadamard16", **fields), out=tmp_path)
     assert proof.passed and proof.method == "composed", proof.remark
@@ -75,6 +74,7 @@ BUGS = {
 """By bug, the lemma that refutes it, and the change of the emitted text."""
 
 
+@pytest.mark.sampled(6, first=1)
 @pytest.mark.parametrize("lemma, right, wrong", BUGS.values(), ids=BUGS)
 def test_each_lemma_can_fail(lemma, right, wrong, tmp_path):
     text = verilog(CONFIG, "dut")
@@ -84,6 +84,7 @@ def test_each_lemma_can_fail(lemma, right, wrong, tmp_path):
     assert lemma == next(one.name for one in questions if solve(one.text, one.names).result != one.expected)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "right, wrong, sentence",
     [
@@ -116,6 +117,7 @@ def test_a_planted_bug_is_refuted_with_a_block(tmp_path):
     assert proof.status is Status.FAIL and "expected 0x7FC0" in proof.counterexample.report
 
 
+@pytest.mark.slow
 def test_mutants_are_refuted(tmp_path):
     refuted = refute(CONFIG, tmp_path / "specification")
     assert len(refuted) == len(HADAMARD_MUTANTS) and all(one.by for one in refuted)

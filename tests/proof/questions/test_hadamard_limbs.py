@@ -23,18 +23,14 @@ from .test_lanes import first_trace
 CONFIG = hadamard_config("hadamard16", form="limbs")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fields",
     [
         {},
-        *(
-            pytest.param(fields, marks=pytest.mark.slow)
-            for fields in (
-                {"registered_after": "", "signs": 0x1234},
-                {"registered_after": "placed,level3,leading"},
-                {"registered_after": ",".join(CONFIG.stages)},
-            )
-        ),
+        {"registered_after": "", "signs": 0x1234},
+        {"registered_after": "placed,level3,leading"},
+        {"registered_after": ",".join(CONFIG.stages)},
     ],
 )
 def test_transforms_are_proved(fields, tmp_path):
@@ -89,6 +85,7 @@ FLOW = {
 """Edits of the control, and what is wrong then. One trace is asked for, as each has the edges of a whole block."""
 
 
+@pytest.mark.sampled(4, first=2)
 @pytest.mark.parametrize("fault", FLOW)
 def test_a_fault_of_the_flow_is_refuted(fault, text, tmp_path):
     *edit, words = FLOW[fault]
@@ -133,6 +130,7 @@ BITS = {
 """By fault, the lemma that refutes it, and the change of the emitted text."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", BITS)
 def test_each_lemma_can_fail(fault, text, tmp_path):
     lemma, *edit = BITS[fault]
@@ -166,6 +164,7 @@ WIRES = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("right", "wrong", "sentence"), WIRES)
 def test_parts_that_are_exchanged_are_not_proved(right, wrong, sentence, text, tmp_path):
     design, asked = design_of(planted(text, right, wrong), tmp_path), provable(CONFIG)

@@ -154,6 +154,7 @@ def assert_scale(s, rules, b, k, definitions, is_scale):
     assert solve(f"{text}(assert (distinct scale {bits(right, 8)}))\n", ("scale",)).result == "unsat"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("k", [0, 1, 0x78F3CF3C, 0x7F800000, 0x7FC00000])
 @pytest.mark.parametrize("order", ["ao", *ORDERS_BY_DIVISOR])
 def test_the_specification_of_scales_under_extreme_constants(order, k):
@@ -167,6 +168,7 @@ def test_the_specification_of_scales_under_extreme_constants(order, k):
         assert_scale(s, rules, b, k, f"{cast_to(E4M3)}{definitions}", is_scale)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", ORDERS_BY_DIVISOR)
 def test_the_specification_of_elements_is_the_exact_definition(order):
     """At limits of every code and next to them, and where the quotient is zero."""
@@ -267,6 +269,7 @@ def test_simulated_constants_are_within_what_lemmas_assume(order):
     assert solve(text, ("any",)).result == "unsat"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "order, form",
     [
@@ -285,6 +288,7 @@ def test_planted_bugs_are_refuted_by_the_lemmas_about_their_parts(order, form, t
     assert failing(config, text, tmp_path) == found
 
 
+@pytest.mark.sampled(5, first=1)
 @pytest.mark.parametrize(
     "order, bug",
     [
@@ -317,6 +321,7 @@ def test_the_other_order_is_refuted_with_a_block(tmp_path):
     assert "scale expected 0x" in proof.counterexample.report
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "order, fields",
     [

@@ -23,6 +23,7 @@ from .test_lanes import first_trace
 CONFIG = nvfp4_config("nvfp4", source="bf16", form="cache", registered_after="amax,ratio,entry")
 
 
+@pytest.mark.slow
 def test_all_blocks_are_right(tmp_path: Path) -> None:
     proof = prove(CONFIG, out=tmp_path)
     assert proof.passed, proof.remark
@@ -103,6 +104,7 @@ FLOW = {
 """Edits of the way of blocks, and words of the last line of the trace."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", FLOW)
 def test_a_fault_of_the_flow_has_a_trace(fault, text, tmp_path):
     *edit, words = FLOW[fault]
@@ -129,6 +131,7 @@ ROWS = {
 """Edits of the cache. A trace of most of them has as many edges as a row, and is not asked for."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", ROWS)
 def test_a_fault_of_the_cache_is_refuted(fault, text, tmp_path):
     parts = parts_of(planted(text, *ROWS[fault]), tmp_path)
@@ -182,6 +185,7 @@ WIRES = {
 }
 
 
+@pytest.mark.slow
 def test_wrong_wires_are_refused(text, tmp_path):
     for number, (fault, (*edit, sentence)) in enumerate(WIRES.items()):
         with pytest.raises(StructureError, match=sentence):
@@ -205,6 +209,7 @@ BITS = {
 }
 
 
+@pytest.mark.sampled(3, first=1)
 @pytest.mark.parametrize("fault", BITS)
 def test_a_wrong_bit_is_refuted(fault, text, tmp_path):
     *edit, wrong = BITS[fault]

@@ -56,6 +56,7 @@ def test_the_specification_agrees_with_the_exact_definition(convention, destinat
     assert answer.result == "unsat", claims[answer.values["wrong"]]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "convention, destination, nan", [("none", "bf16", "payload"), ("divisor", "fp32", "canonical")]
 )
@@ -99,6 +100,7 @@ IN_DIVISION = {
 """By bug, the lemma that refutes it, and the change of the emitted text."""
 
 
+@pytest.mark.sampled(6, first=1)
 @pytest.mark.parametrize("lemma, right, wrong", IN_DIVISION.values(), ids=IN_DIVISION)
 def test_each_lemma_of_the_division_can_fail(lemma, right, wrong, tmp_path):
     config = nvfp4_decoder_config("nvfp4", convention="divisor", block_size=2)
@@ -140,6 +142,7 @@ CONDITIONS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bug", CONDITIONS)
 def test_a_planted_bug_is_refuted_with_a_block(bug, tmp_path):
     convention = "multiplier" if "tensor" in bug else "none"

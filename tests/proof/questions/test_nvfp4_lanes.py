@@ -27,6 +27,7 @@ LATE = nvfp4_config("nvfp4", source="bf16", lanes=4, interface="axis", registere
 """The scale meets its numbers two registers behind the store."""
 
 
+@pytest.mark.slow
 def test_packets_under_constants_are_proved(tmp_path: Path) -> None:
     proof = prove(SOON, out=tmp_path)
     assert proof.passed, proof.remark
@@ -101,6 +102,7 @@ WIRES = {
 """Edits of the emitted file, and a word of the sentence that refuses it."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("old", "new", "word"), WIRES.values(), ids=WIRES)
 def test_a_fault_of_wires_is_refused(old: str, new: str, word: str, text: str, tmp_path: Path) -> None:
     with pytest.raises(StructureError, match=word):
@@ -114,6 +116,7 @@ ORDER = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("old", "new", "wrong"), ORDER.values(), ids=ORDER)
 def test_a_fault_of_the_order_has_a_trace(old: str, new: str, wrong: int, text: str, tmp_path: Path) -> None:
     design = Design(planted(text, old, new), "late", tmp_path)
@@ -128,6 +131,7 @@ DIVIDING = nvfp4_decoder_config(
 """A proof that takes 10 s. The scale meets its codes two registers behind the input."""
 
 
+@pytest.mark.slow
 def test_packets_of_codes_are_proved(tmp_path: Path) -> None:
     proof = prove(DIVIDING, out=tmp_path)
     assert proof.passed, proof.remark

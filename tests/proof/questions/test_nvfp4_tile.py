@@ -21,6 +21,7 @@ SOON = nvfp4_tile_config("nvfp4", "nvfp4_modelopt", source="bf16", registered_af
 LATE = nvfp4_tile_config("nvfp4", source="bf16", registered_after="input,ratio")
 
 
+@pytest.mark.slow
 def test_all_tiles_are_right(tmp_path: Path) -> None:
     proof = prove(SOON, out=tmp_path)
     assert proof.passed, proof.remark
@@ -114,6 +115,7 @@ WIRES = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", WIRES)
 def test_wrong_wires_are_refused(fault, text, tmp_path):
     *edit, sentence = WIRES[fault]
@@ -134,6 +136,7 @@ TRACES = {
 }
 
 
+@pytest.mark.sampled(6, first=2)
 @pytest.mark.parametrize("fault", TRACES)
 def test_a_wrong_order_has_a_trace(fault, text, tmp_path):
     tile = tile_of(planted(text, *TRACES[fault]), tmp_path)
@@ -175,6 +178,7 @@ BACK = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", BACK)
 def test_wrong_wires_of_second_stores_are_refused(fault, turned, tmp_path):
     *edit, sentence = BACK[fault]
@@ -183,6 +187,7 @@ def test_wrong_wires_of_second_stores_are_refused(fault, turned, tmp_path):
         tile.check()
 
 
+@pytest.mark.slow
 def test_second_stores_overwritten_early_have_a_trace(turned, tmp_path):
     wrong = planted(turned, r"assign takes_result = ([^;]*);", r"assign takes_result = \1 | o_valid;")
     tile = Nvfp4Tile(Design(wrong, "square", tmp_path), TURNED)

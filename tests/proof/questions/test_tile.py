@@ -27,6 +27,7 @@ TURNING = {name.replace("order", "turn") for name in ORDERED} | {"exchange"}
 BITS = {f"{of}-{name}" for of in ("row", "column") for name in ("one-byte", "one-code", "element", "scale")}
 
 
+@pytest.mark.sampled(2, first=1)
 @pytest.mark.parametrize("reader", ["read_verilog", "slang"])
 def test_all_tiles_are_right(reader, tmp_path):
     proof = prove(TURNED, out=tmp_path)
@@ -44,6 +45,7 @@ WHOLE = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "config",
     [
@@ -97,6 +99,7 @@ BUGS: dict[str, tuple[str, str, str]] = {
 """The order of columns of the encoders in which a bug is planted, its pattern, and what replaces it."""
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("config", "bug"),
     [
@@ -128,6 +131,7 @@ def test_a_trace_shows_rows(tmp_path):
     assert trace.file.read_text().count("1~") == len(trace.words) - 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", [TURNED, IN_PLACE], ids=lambda config: str(config.numerics.columns))
 def test_wrong_specifications_are_refuted(config, tmp_path):
     refuted = refute(config, tmp_path)

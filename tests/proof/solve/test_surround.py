@@ -47,6 +47,7 @@ def argued(
     return surrounding(text, config, around, "top", folder, solver="bitwuzla", timeout=300)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_words_of_a_bus_are_proved(name: str, tmp_path: Path) -> None:
     """Both readers, and each stream whose words have another size: every byte, its end, and its tuser."""
@@ -80,6 +81,7 @@ FAULTS = {
 """A pattern in the emitted file, its replacement, and a part of what the trace shows."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("pattern", "replacement", "words"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_of_a_gearbox_has_a_trace(pattern: str, replacement: str, words: str, tmp_path: Path) -> None:
     argument = next(argued(E4M3, "64,32", tmp_path, pattern, replacement))
@@ -93,6 +95,7 @@ FAULTS_OF_TUSER = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("pattern", "replacement", "words"), FAULTS_OF_TUSER.values(), ids=FAULTS_OF_TUSER)
 def test_a_fault_of_tuser_has_a_trace(pattern: str, replacement: str, words: str, tmp_path: Path) -> None:
     argument = next(argued(DECODER, "64,32", tmp_path, pattern, replacement))
@@ -172,6 +175,7 @@ def with_registers(config: EncoderConfig, folder: Path, pattern: str = "", repla
     return surrounding(text, config, Around(registers=True), "top", folder, solver="bitwuzla", timeout=300)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", CONTROLLED)
 def test_registers_are_proved(name: str, tmp_path: Path) -> None:
     arguments = list(with_registers(CONTROLLED[name], tmp_path))
@@ -213,6 +217,7 @@ FAULTS_OF_REGISTERS = {
 """A pattern in the emitted file, its replacement, and a part of what the trace shows."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("config", "pattern", "replacement", "words"), FAULTS_OF_REGISTERS.values(), ids=FAULTS_OF_REGISTERS
 )

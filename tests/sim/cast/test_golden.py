@@ -40,8 +40,6 @@ from mxcast.spec import (
     casting,
 )
 
-from ...configurations import share
-
 RANDOM = Role.RANDOM
 
 
@@ -101,7 +99,8 @@ def compared(design: Driver, family: list[Cast], patterns: np.ndarray) -> int:
     return len(family) * len(patterns)
 
 
-@pytest.mark.parametrize("source", share([*SCALARS, "bf16", "fp16"], 5))
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("source", [*SCALARS, "bf16", "fp16"])
 def test_all_patterns_of_every_profile(source, record_property):
     family = [*of_profiles(source), *of_other_rules(source, 30, seed=1)]
     simulation = CastSimulation(family[0])
@@ -155,7 +154,8 @@ WHOLE = [
 ]
 
 
-@pytest.mark.parametrize("rules", share(WHOLE, 3), ids=str)
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("rules", WHOLE, ids=str)
 def test_whole_casts(rules):
     """Several lanes, random bits, and registers with gaps on both sides."""
     name, fields = rules
@@ -253,6 +253,7 @@ BUGS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_planted_bug_is_found(bug, monkeypatch):
     name, fields, plant = BUGS[bug]

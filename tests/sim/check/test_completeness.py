@@ -18,8 +18,6 @@ from mxcast.sim.check.verification import verify
 from mxcast.sim.run.verilator.array import ConverterArray, compare_all
 from mxcast.spec import BLOCK_SIZES, ELEMENTS, SOURCES, Rounding, ScaleRule, Specials, Subnormals, numerics
 
-from ...configurations import share
-
 # of each family every n-th; the steps share no factor with the numbers of rules, so that all pairs of values occur
 STEPS = {"rules": 47, "sizes": 7, "formats": 11, "random_bits": 2, "zeros": 7}
 
@@ -45,7 +43,8 @@ def equal(families, record_property, blocks: int, exact_blocks: int) -> int:
     return len(boards)
 
 
-@pytest.mark.parametrize("asked", share(product(SOURCES, ELEMENTS, (0, 5)), 13), ids="{0[0]}-{0[1]}-{0[2]}".format)
+@pytest.mark.sampled(13)
+@pytest.mark.parametrize("asked", [*product(SOURCES, ELEMENTS, (0, 5))], ids="{0[0]}-{0[1]}-{0[2]}".format)
 def test_every_combination_of_rules(asked, record_property):
     """For a source, an element and a number of random bits."""
     (family,) = (f for f in share_of("rules") if (f[0].source.name, f[0].block.element.name, f[0].random_bits) == asked)
@@ -107,7 +106,8 @@ def test_the_share_of_sizes_has_every_format_from_every_source():
     )
 
 
-@pytest.mark.parametrize("part", share(range(16), 16))
+@pytest.mark.sampled(16)
+@pytest.mark.parametrize("part", range(16))
 def test_every_element_format(part, record_property):
     equal(share_of("formats")[part::16], record_property, blocks=1000, exact_blocks=20)
 
@@ -120,12 +120,14 @@ def test_the_share_of_formats_has_nearly_every_format():
     assert len({n.block.element.name for family in share_of("formats") for n in family}) > 0.9 * len(every)
 
 
-@pytest.mark.parametrize("part", share(range(8), 8))
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("part", range(8))
 def test_every_number_of_random_bits(part, record_property):
     equal(share_of("random_bits")[part::8], record_property, blocks=1000, exact_blocks=30)
 
 
-@pytest.mark.parametrize("part", share(range(12), 12))
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize("part", range(12))
 def test_every_sign_of_zero(part, record_property):
     equal(share_of("zeros")[part::12], record_property, blocks=1000, exact_blocks=40)
 
@@ -175,6 +177,7 @@ def test_converters_side_by_side_have_the_same_ports():
         ConverterArray([numerics("e2m1"), numerics("e4m3")])
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "formats, rules",
     [

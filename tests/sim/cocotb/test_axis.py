@@ -106,6 +106,7 @@ def test_packets_have_the_bits_of_the_model(simulator, tmp_path):
     assert drive(E4M3, verilog(E4M3, NAME), tmp_path, simulator, 60) == ALL
 
 
+@pytest.mark.sampled(2)
 @needs_icarus
 @pytest.mark.parametrize("config", [E2M1, E3M2, NVFP4, WHOLE], ids=["e2m1", "e3m2", "nvfp4", "whole"])
 def test_packets_of_other_widths(config, tmp_path):
@@ -149,6 +150,7 @@ SURROUNDED = {
 """Hardware with AXI4-Stream around a core."""
 
 
+@pytest.mark.sampled(6, first=1)
 @needs_icarus
 @pytest.mark.parametrize("config", SURROUNDED.values(), ids=SURROUNDED)
 def test_packets_around_a_core(config, tmp_path):
@@ -161,6 +163,7 @@ AROUND = {
 }
 
 
+@pytest.mark.sampled(2, first=1)
 @needs_icarus
 @pytest.mark.parametrize("bug", AROUND)
 def test_planted_bugs_around_a_tile_are_found(bug, tmp_path):
@@ -173,6 +176,7 @@ def test_planted_bugs_around_a_tile_are_found(bug, tmp_path):
 FAST = "six bits", "NVFP4", "a decoder"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in FAST)) for name in ON_BUS])
 def test_packets_in_words_of_a_bus(name, tmp_path):
     config, bus = ON_BUS[name]
@@ -211,6 +215,7 @@ BUGS = {
 }
 
 
+@pytest.mark.sampled(3)
 @needs_icarus  # which compiles sooner
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug, tmp_path):
@@ -223,6 +228,7 @@ def test_packets_of_codes_have_the_numbers_of_the_model(simulator, tmp_path):
     assert drive(DECODER, verilog(DECODER, NAME), tmp_path, simulator, 60) == ALL
 
 
+@pytest.mark.sampled(3)
 @needs_icarus
 @pytest.mark.parametrize("config", DECODERS.values(), ids=DECODERS)
 def test_packets_of_other_codes(config, tmp_path):
@@ -281,6 +287,7 @@ OF_CODES = {
 }
 
 
+@pytest.mark.sampled(4, first=1)
 @needs_icarus
 @pytest.mark.parametrize("bug", OF_CODES)
 def test_planted_bugs_of_decoders_are_found(bug, tmp_path):
@@ -288,6 +295,7 @@ def test_planted_bugs_of_decoders_are_found(bug, tmp_path):
     assert drive(DECODER, text, tmp_path, "icarus", 30, 2) != ALL
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "simulator"),
     [("e4m3", "verilator"), *(pytest.param(name, "icarus", marks=needs_icarus) for name in CASTS)],
@@ -305,6 +313,7 @@ OF_WORDS = {
 }
 
 
+@pytest.mark.sampled(3)
 @needs_icarus
 @pytest.mark.parametrize("bug", OF_WORDS)
 def test_planted_bugs_of_casts_are_found(bug, tmp_path):
@@ -312,12 +321,14 @@ def test_planted_bugs_of_casts_are_found(bug, tmp_path):
     assert drive(CASTS["e4m3"], text, tmp_path, "icarus", 30, 2) != ALL
 
 
+@pytest.mark.sampled(2)
 @needs_icarus
 @pytest.mark.parametrize("config", PACKED.values(), ids=PACKED)
 def test_packets_of_packed_blocks(config, tmp_path):
     assert drive(config, verilog(config, NAME), tmp_path, "icarus", 60) == ALL
 
 
+@pytest.mark.sampled(3)
 @needs_icarus
 @pytest.mark.parametrize("config", ENCODED.values(), ids=ENCODED)
 def test_blocks_leave_packed(config, tmp_path):

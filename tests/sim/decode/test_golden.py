@@ -29,7 +29,7 @@ from mxcast.sim.run.verilator.driver import Driver, build
 from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.spec import BLOCKS, DECODERS, DecodedNan, Kind, Role, Rounding, ScaleReading, block_format, decoding
 
-from ...configurations import in_turn, share
+from ...configurations import in_turn
 
 DESTINATIONS = ["fp32", "bf16", "fp16"]
 LANES = 2
@@ -118,7 +118,8 @@ def test_every_pair_of_every_profile(width, destination, record_property):
 @pytest.mark.parametrize(
     "destination, structure", [("fp32", "kept"), pytest.param("bf16", "flat", marks=pytest.mark.slow)]
 )
-@pytest.mark.parametrize("width", share([4, 6, 8], 3))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("width", [4, 6, 8])
 def test_every_pair_by_tables(width, destination, structure, record_property):
     family = by_tables(width, destination)
     record_property("comparisons", compared := pairs_compared(family, lane="tables", structure=structure))
@@ -156,7 +157,8 @@ WHOLE = [
 ]
 
 
-@pytest.mark.parametrize("rules", share(WHOLE, 4), ids=str)
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("rules", WHOLE, ids=str)
 def test_whole_decoders(rules):
     """Decoders of 32 lanes, with wide elements, random bits, and registers with gaps on both sides."""
     name, profile, fields = rules
@@ -223,6 +225,7 @@ BUGS_OF_TABLES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("bug", [*BUGS, *BUGS_OF_TABLES])
 def test_a_planted_bug_is_found(bug, monkeypatch):
     name, plant = {**BUGS, **BUGS_OF_TABLES}[bug]

@@ -43,6 +43,7 @@ MORE = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("element", "fields"), [*CONFIGS, *(pytest.param(*one, marks=pytest.mark.slow) for one in MORE)]
 )
@@ -133,6 +134,7 @@ BUGS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug, sound):
     config, text = sound

@@ -76,6 +76,7 @@ def test_a_block_enters_in_17_cycles():
         assert not result.passed and "or a block can enter in the interval of another" in result.report
 
 
+@pytest.mark.sampled(2, first=1)
 @pytest.mark.parametrize("form", ["parallel", "limbs"])
 def test_by_definition(form):
     """Directed blocks by rational arithmetic: cancelling ones, subnormal numbers, Inf and NaN."""
@@ -130,6 +131,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("bug", PLANTED)
 def test_planted_bugs_are_found(bug):
     config, design = made()

@@ -36,6 +36,7 @@ def made(order: str, **fields):
     return config, driver_of(verilog(config, "dut"), "dut", config)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "order, source, form",
     [

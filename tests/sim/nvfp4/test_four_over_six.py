@@ -19,7 +19,6 @@ from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.sim.transactions import Transactions
 from mxcast.spec import E2M1, E4M3, FP32, FourOverSix
 
-from ...configurations import share
 from ...hdl.simulation import outputs
 
 PROFILE = "nvfp4_te_4over6"
@@ -60,7 +59,8 @@ def test_errors(metric):
     assert [min(error, INF) for (error,) in found] == expected
 
 
-@pytest.mark.parametrize("scale_max", share([448, 256], 2))
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("scale_max", [448, 256])
 def test_the_grid(scale_max):
     """Under scales of all magnitudes, in tensors of all magnitudes and of subnormal ones."""
     rng = np.random.default_rng(3)

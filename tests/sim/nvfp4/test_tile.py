@@ -36,6 +36,7 @@ CONFIGS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("format", "fields"), CONFIGS)
 def test_tiles_give_the_bits_of_the_model(format, fields, record_property):
     config = nvfp4_tile_config(format, **fields)
@@ -108,6 +109,7 @@ BUGS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug, sound):
     config, text = sound
@@ -125,6 +127,7 @@ IN_PLACE = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("bug", IN_PLACE)
 def test_planted_bugs_of_columns_in_place_are_found(bug):
     config = nvfp4_tile_config("nvfp4", source="bf16", columns="in_place")

@@ -46,6 +46,7 @@ MORE = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("element", "fields"), [*CONFIGS, *(pytest.param(*one, marks=pytest.mark.slow) for one in MORE)]
 )
@@ -65,6 +66,7 @@ NVFP4 = [
 ]
 
 
+@pytest.mark.sampled(5, first=1)
 @pytest.mark.parametrize("fields", NVFP4, ids=["registers", "skid", "axis", "random", "4 over 6"])
 def test_lanes_of_nvfp4_give_the_bits_of_the_model(fields, record_property):
     result = verify(nvfp4_config("nvfp4", **fields), blocks=5000)
@@ -112,6 +114,7 @@ BUGS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug, sound):
     config, text = sound
@@ -145,6 +148,7 @@ def test_planted_bugs_of_two_blocks_are_found(bug):
     assert not result.passed and result.report
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=needs_icarus)])
 def test_the_bench_streams_beats(simulator, tmp_path, record_property):
     config = converter_config("e2m1", block_size=8, lanes=2, scale_rule="floor,ceil", rounding="sr", random_bits=2)
@@ -154,6 +158,7 @@ def test_the_bench_streams_beats(simulator, tmp_path, record_property):
     assert min(result.tests[name] for name in ("full_rate", "interleaved", "random mode 0", "random mode 1")) > 50
 
 
+@pytest.mark.sampled(3, first=1)
 @needs_icarus
 @pytest.mark.parametrize(
     "config",

@@ -32,6 +32,7 @@ MORE = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("element", "fields"), [*CONFIGS, *(pytest.param(*one, marks=pytest.mark.slow) for one in MORE)]
 )
@@ -49,6 +50,7 @@ NVFP4 = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("profile", "fields"), NVFP4, ids=[profile for profile, _ in NVFP4])
 def test_lanes_of_nvfp4_give_the_bits_of_the_model(profile, fields, record_property):
     result = verify(nvfp4_decoder_config("nvfp4", profile, **fields), blocks=2000)

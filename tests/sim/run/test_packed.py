@@ -37,6 +37,7 @@ ENCODERS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("config", ENCODERS, ids=default_name)
 def test_encoders_pack_the_codes_of_the_model(config):
     result = verify(config, blocks=2000)
@@ -58,6 +59,7 @@ def test_beats_have_the_tuser_of_their_word(config):
     assert result.passed and result.blocks > 2000, result.report
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("element", "profile", "fields"), CONFIGS)
 def test_packed_blocks_have_the_numbers_of_the_model(element, profile, fields, record_property):
     result = verify(decoder_config(element, profile, interface="axis", **fields), blocks=2000)

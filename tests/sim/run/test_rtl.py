@@ -7,10 +7,11 @@ from mxcast.hdl import ConverterConfig, converter_config
 from mxcast.models import quantize, quantize_blocks
 from mxcast.sim import verify, verilate
 
-from ...configurations import ELEMENTS, every_numerics, in_turn, share, short_id
+from ...configurations import ELEMENTS, every_numerics, in_turn, short_id
 
 
-@pytest.mark.parametrize("rules", share(every_numerics(), 29), ids=short_id)
+@pytest.mark.sampled(29)
+@pytest.mark.parametrize("rules", every_numerics(), ids=short_id)
 def test_rtl_equals_the_model(rules, record_property):
     result = verify(ConverterConfig(numerics=rules), blocks=60_000, seed=11)
     record_property("blocks", result.blocks)

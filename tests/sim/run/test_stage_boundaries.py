@@ -9,7 +9,6 @@ from mxcast.proof import prove
 from mxcast.proof.solve.argument import Status
 from mxcast.sim import verify
 
-from ...configurations import share
 from .test_stalls import MODES, WIDE, everywhere
 
 
@@ -41,7 +40,8 @@ def test_all_places_under_stalls(block, profile, rules):
     assert result.passed and result.blocks > 20_000, result.report
 
 
-@pytest.mark.parametrize("place", share(converter_config(WIDE[0], WIDE[1], **WIDE[2]).stages, 3))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("place", converter_config(WIDE[0], WIDE[1], **WIDE[2]).stages)
 def test_every_place_alone_under_stalls(place):
     config = converter_config("e4m3", "te", source="fp16", block_size=2, registered_after=place)
     assert config.latency == 1
