@@ -110,15 +110,9 @@ def temporary(folder: Path) -> list[str]:
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    "case, number",
-    [  # all pairs, and in the quick run one signal for each command
-        pytest.param(case, number, marks=() if turn % len(SIGNALS) == which else pytest.mark.slow)
-        for turn, case in enumerate(CASES)
-        for which, number in enumerate(SIGNALS)
-    ],
-)
+@pytest.mark.sampled(4)  # which is no multiple of the signals
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("case", CASES)
 def test_a_signal_ends_everything(case, number, tmp_path, new_cache):
     if case == "icarus" and shutil.which("iverilog") is None:
         pytest.skip("Icarus is optional: apt-get install iverilog")
