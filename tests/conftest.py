@@ -90,7 +90,7 @@ def pytest_sessionstart(session):
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items):
-    """Of the cases of a test marked ``sampled(step, first=0)`` all but the ``first`` of each ``step`` are slow."""
+    """A test marked ``sampled(step, first=0)`` keeps the ``first`` of each ``step`` cases; the others become slow."""
     seen: Counter[tuple[Path, str]] = Counter()
     for item in items:
         if (mark := item.get_closest_marker("sampled")) and not item.get_closest_marker("slow"):

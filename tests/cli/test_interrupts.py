@@ -110,7 +110,7 @@ def temporary(folder: Path) -> list[str]:
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
-@pytest.mark.sampled(4)  # which is no multiple of the signals
+@pytest.mark.sampled(4)  # not a multiple of the signals
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("case", CASES)
 def test_a_signal_ends_everything(case, number, tmp_path, new_cache):

@@ -47,6 +47,7 @@ def design(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return name, written(CONFIGURATIONS[name], tmp_path_factory.mktemp(name), name)["c_test"].parent
 
 
+@pytest.mark.sampled(3)
 def test_the_program_and_the_test_agree_with_the_model(design: tuple[str, Path]) -> None:
     name, folder = design
     config = CONFIGURATIONS[name]

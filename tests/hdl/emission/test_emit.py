@@ -50,6 +50,7 @@ def test_files(emitted):
     assert {path for path in folder.rglob("*") if path.is_file()} == set(emitted.files.values())
 
 
+@pytest.mark.sampled(4)
 def test_manifest_has_the_sums(emitted):
     manifest = json.loads(emitted.files["manifest"].read_text())
     folder = emitted.files["manifest"].parent

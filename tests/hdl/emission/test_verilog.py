@@ -77,6 +77,7 @@ FORMS = {tuple(BEST[target][goal].items()): (target, goal) for target in BEST fo
 """A target and a goal for each micro-architecture that is the best of something."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target, goal", FORMS.values())
 def test_no_module_is_unused(target, goal, tmp_path):
     """An unused module would be a second top."""

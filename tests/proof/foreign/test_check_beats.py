@@ -80,7 +80,7 @@ def test_a_design_of_others_is_compared(tmp_path):
     assert "ocp" in check.matches[0].names
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "pattern, planted, words",
     [

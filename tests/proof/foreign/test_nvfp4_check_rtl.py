@@ -35,6 +35,7 @@ def checked(path, profile, out, top="quantizer", ports=PORTS, **form):
     return check_rtl([path], top, asked, ports, out=out, blocks=2000)
 
 
+@pytest.mark.slow
 def test_the_order_that_it_has(quantizer, tmp_path):
     """Nothing differs, a remark says why nothing is proved, and no other profile is possible."""
     check = checked(quantizer, "nvfp4_paper", tmp_path)

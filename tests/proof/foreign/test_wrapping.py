@@ -67,6 +67,7 @@ RIGHT = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "what",
     [
@@ -128,6 +129,7 @@ WRONG = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "what", [name if number < 4 else pytest.param(name, marks=pytest.mark.slow) for number, name in enumerate(WRONG)]
 )

@@ -83,7 +83,7 @@ FAULTS = {
 """Edits of what is around a skid, and words of the last line of the trace."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_around_a_core_has_a_trace(fault, text, tmp_path):
     *edit, words = FAULTS[fault]
@@ -116,7 +116,7 @@ PLACE = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("fault", PLACE)
 def test_a_fault_of_a_skid_has_a_trace(fault, text, tmp_path):
     *edit, words = PLACE[fault]

@@ -84,7 +84,7 @@ def test_each_lemma_can_fail(lemma, right, wrong, tmp_path):
     assert lemma == next(one.name for one in questions if solve(one.text, one.names).result != one.expected)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "right, wrong, sentence",
     [

@@ -85,7 +85,7 @@ FLOW = {
 """Edits of the control, and what is wrong then. One trace is asked for, as each has the edges of a whole block."""
 
 
-@pytest.mark.sampled(4, first=2)
+@pytest.mark.sampled(13, first=2)
 @pytest.mark.parametrize("fault", FLOW)
 def test_a_fault_of_the_flow_is_refuted(fault, text, tmp_path):
     *edit, words = FLOW[fault]
@@ -130,7 +130,7 @@ BITS = {
 """By fault, the lemma that refutes it, and the change of the emitted text."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("fault", BITS)
 def test_each_lemma_can_fail(fault, text, tmp_path):
     lemma, *edit = BITS[fault]

@@ -83,7 +83,7 @@ def proof_of(config: HardwareConfig, verilog: str, edits: list[tuple[str, str]],
     return proof
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("edits", "wrong"), ORDER.values(), ids=ORDER)
 def test_a_fault_in_the_order_has_a_trace(
     edits: list[tuple[str, str]], wrong: int | None, verilog: str, tmp_path: Path
@@ -145,6 +145,7 @@ TABLES = converter_config("e4m3", lanes=2, block_size=8, target="xcu")
 """Its lanes take one bit more, a function of the scale that is computed once for all of them."""
 
 
+@pytest.mark.slow
 def test_a_function_of_the_scale_belongs_to_each_lane(tmp_path: Path) -> None:
     assert prove(TABLES, out=tmp_path).passed
     file = tmp_path / f"{default_name(TABLES)}.v"
@@ -179,7 +180,7 @@ PACKETS = {
 """Edits of the emitted file with ``interface=axis``, and a word of what its trace shows."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("old", "new", "word"), PACKETS.values(), ids=PACKETS)
 def test_a_fault_of_packets_has_a_trace(old: str, new: str, word: str, tmp_path: Path) -> None:
     assert word in trace_in(AXIS, [(old, new)], tmp_path).words[-1]

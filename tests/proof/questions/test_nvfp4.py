@@ -168,7 +168,7 @@ def test_the_specification_of_scales_under_extreme_constants(order, k):
         assert_scale(s, rules, b, k, f"{cast_to(E4M3)}{definitions}", is_scale)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS_BY_DIVISOR)
 def test_the_specification_of_elements_is_the_exact_definition(order):
     """At limits of every code and next to them, and where the quotient is zero."""
@@ -269,7 +269,7 @@ def test_simulated_constants_are_within_what_lemmas_assume(order):
     assert solve(text, ("any",)).result == "unsat"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "order, form",
     [
@@ -288,7 +288,7 @@ def test_planted_bugs_are_refuted_by_the_lemmas_about_their_parts(order, form, t
     assert failing(config, text, tmp_path) == found
 
 
-@pytest.mark.sampled(5, first=1)
+@pytest.mark.sampled(11, first=1)
 @pytest.mark.parametrize(
     "order, bug",
     [

@@ -209,7 +209,7 @@ BITS = {
 }
 
 
-@pytest.mark.sampled(3, first=1)
+@pytest.mark.sampled(6, first=1)
 @pytest.mark.parametrize("fault", BITS)
 def test_a_wrong_bit_is_refuted(fault, text, tmp_path):
     *edit, wrong = BITS[fault]

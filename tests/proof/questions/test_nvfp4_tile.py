@@ -115,7 +115,7 @@ WIRES = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("fault", WIRES)
 def test_wrong_wires_are_refused(fault, text, tmp_path):
     *edit, sentence = WIRES[fault]
@@ -161,6 +161,7 @@ def turned() -> str:
     return verilog(TURNED, "square")
 
 
+@pytest.mark.slow
 def test_second_stores_are_accepted(turned, tmp_path):
     tile = Nvfp4Tile(Design(turned, "square", tmp_path), TURNED)
     tile.check()

@@ -99,7 +99,7 @@ BUGS: dict[str, tuple[str, str, str]] = {
 """The order of columns of the encoders in which a bug is planted, its pattern, and what replaces it."""
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("config", "bug"),
     [

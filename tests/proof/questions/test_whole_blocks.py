@@ -62,7 +62,7 @@ FAULTS = {
 """A pattern in the emitted file, its replacement, and a part of what the trace shows."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("pattern", "replacement", "words"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_has_a_trace(pattern: str, replacement: str, words: str, tmp_path: Path) -> None:
     name = default_name(MODES)

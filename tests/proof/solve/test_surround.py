@@ -81,7 +81,7 @@ FAULTS = {
 """A pattern in the emitted file, its replacement, and a part of what the trace shows."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("pattern", "replacement", "words"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_of_a_gearbox_has_a_trace(pattern: str, replacement: str, words: str, tmp_path: Path) -> None:
     argument = next(argued(E4M3, "64,32", tmp_path, pattern, replacement))
@@ -217,7 +217,7 @@ FAULTS_OF_REGISTERS = {
 """A pattern in the emitted file, its replacement, and a part of what the trace shows."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("config", "pattern", "replacement", "words"), FAULTS_OF_REGISTERS.values(), ids=FAULTS_OF_REGISTERS
 )

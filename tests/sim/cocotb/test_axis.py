@@ -223,6 +223,7 @@ def test_planted_bugs_are_found(bug, tmp_path):
     assert drive(E4M3, text, tmp_path, "icarus", 30, 2) != ALL
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=needs_icarus)])
 def test_packets_of_codes_have_the_numbers_of_the_model(simulator, tmp_path):
     assert drive(DECODER, verilog(DECODER, NAME), tmp_path, simulator, 60) == ALL
@@ -355,6 +356,7 @@ OF_PACKERS = {
 }
 
 
+@pytest.mark.sampled(3)
 @needs_icarus
 @pytest.mark.parametrize("bug", OF_PACKERS)
 def test_planted_bugs_of_packed_encoders_are_found(bug, tmp_path):

@@ -70,6 +70,7 @@ PACKED = {
 }
 
 
+@pytest.mark.sampled(2)
 @needs_icarus
 @pytest.mark.parametrize("name", PACKED)
 def test_registers_around_packed_blocks(name, tmp_path):
@@ -101,6 +102,7 @@ OF_CONSTANTS = {
 }
 
 
+@pytest.mark.sampled(2)
 @needs_icarus
 @pytest.mark.parametrize("bug", OF_CONSTANTS)
 def test_planted_bugs_of_constants_are_found(bug, tmp_path):

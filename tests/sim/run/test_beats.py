@@ -138,6 +138,7 @@ ELASTIC_BUGS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bug", ELASTIC_BUGS)
 def test_planted_bugs_of_two_blocks_are_found(bug):
     config = converter_config("e2m1", block_size=8, lanes=2, interface="skid")
@@ -175,6 +176,7 @@ def test_the_bench_takes_every_interface(config, tmp_path):
     assert result.passed, result.report
 
 
+@pytest.mark.sampled(3)
 @needs_icarus  # which compiles sooner
 @pytest.mark.parametrize("bug", ["doubled beat", "exchanged beats", "store overwritten one beat early"])
 def test_the_bench_finds_planted_bugs(bug, sound, tmp_path):

@@ -52,6 +52,7 @@ OTHER_DECODERS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("config", OTHER_DECODERS, ids=default_name)
 def test_beats_have_the_tuser_of_their_word(config):
     """The random bits of each beat, or the scale of the tensor of its block, which is another one in each block."""

@@ -188,6 +188,7 @@ def test_one_of_two_tensors_differs(files, capsys):
     assert document["tensors"]["b.weight"] == {"blocks": 8, "differing": wrong} and "normal_blocks" not in document
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "layout",
     [
