@@ -20,7 +20,7 @@ from ..primitives.binary32.arithmetic import (
     reciprocal,
     rounded,
 )
-from ..primitives.register import Stage, enable_port
+from ..primitives.register import Stage, enable_port, held
 
 EXPONENT = signed(FP32.exp_bits + 1)
 """Shape of the exponent of a factor."""
@@ -35,8 +35,9 @@ FACTOR = {"significand": Out(SIGNIFICAND), "exponent": Out(EXPONENT)}
 
 
 def divisor_of(m: Module, part: wiring.Component, s: Number, d: Number, is_late: bool = False) -> tuple[Number, Stage]:
-    """fl(s * d), which is exact if its reciprocal is in the binary32 range, and the stage after it. With ``is_late``
-    the carry of the rounded significand is added to the exponent behind registers.
+    """fl(s * d), which is exact if its reciprocal is in the binary32 range, and the stage after it. With ``is_late``,
+    where s and d stay, the places of a subnormal product have a register, and the carry of the rounded significand is
+    added to the exponent behind registers.
     """
     exponents = {"s_exponent": s.exponent, "d_exponent": d.exponent}
     rows = {}
@@ -52,9 +53,10 @@ def divisor_of(m: Module, part: wiring.Component, s: Number, d: Number, is_late:
     for places in range(1, SUBNORMAL_PLACES + 1):
         with m.If(exact.exponent == FP32.emin - places):
             m.d.comb += below.eq(places)
+    places = held(m, Const(1), "places", {"below": below})["below"] if is_late else below
     cut = Signal(len(exact.significand) + SUBNORMAL_PLACES, name="v_cut")
-    m.d.comb += cut.eq(Cat(Const(0, SUBNORMAL_PLACES), exact.significand) >> below)
-    now = now.crossed("divisor_cut", cut=cut, exponent=exact.exponent, below=below)
+    m.d.comb += cut.eq(Cat(Const(0, SUBNORMAL_PLACES), exact.significand) >> places)
+    now = now.crossed("divisor_cut", cut=cut, exponent=exact.exponent, below=places)
     exact = Number(now.cut, now.exponent)
     if is_late:
         significand, carry = carried(m, "v", exact)

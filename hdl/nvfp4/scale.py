@@ -90,7 +90,6 @@ class Nvfp4Scale(wiring.Component):
         zeros = {"zeros": leading_zeros(m, "b", magnitude[: format.man_bits])} if "leading" in registered else {}
         now = now.crossed("leading", control=("k",), b=magnitude, is_inf=is_inf, **zeros)
         patterns, now = self.patterns(m, now, format)
-        patterns = {name: Mux(now.is_inf, FP32.max_code, pattern) for name, pattern in patterns.items()}
         for name, pattern in now.crossed("packed", **patterns).values.items():
             cast = [stage for stage in SCALE_CAST if f"scale_{stage}" in registered]
             rounding = NumberCast(cast_config(E4M3, registered_after=cast))
@@ -102,7 +101,9 @@ class Nvfp4Scale(wiring.Component):
         return m
 
     def patterns(self, m: Module, now: Stage, format: FloatFormat) -> tuple[dict[str, Value], Stage]:
-        """The `packed` products by scale, and the stage after them. The magnitude b has this format."""
+        """The `packed` products by scale, and the stage after them. The magnitude b has this format; the product of Inf
+        is a large number.
+        """
         is_inf, b = now.is_inf, normalised(m, "b", now.b, format, zeros=now.values.get("zeros"))
         k = normalised(m, "k", now.k[:-1], FP32, places=0)
         exponents = {"b_exponent": b.exponent, "k_exponent": k.exponent}
@@ -119,7 +120,7 @@ class Nvfp4Scale(wiring.Component):
         ratios = {"scale": t}
         if "larger" in self.signature.members:
             ratios["larger"] = rounded(m, "larger_t", product(m, "larger_t", t, ONE_AND_A_HALF))
-        return {name: packed(ratio) for name, ratio in ratios.items()}, now
+        return {name: Mux(now.is_inf, FP32.max_code, packed(ratio)) for name, ratio in ratios.items()}, now
 
     def replaced(self, scale: Value) -> Value:
         """The scale of the order, from the product that is rounded to a scale."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Shape, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -70,7 +70,7 @@ class RowBank(wiring.Component):
 
 
 class IsSame(wiring.Component):
-    """Are two constants the same? Synthesis keeps it apart, so that the comparison has as few levels as it can.
+    """Are two words the same? Synthesis keeps it apart, and of 32 bits it has three levels of LUTs with four inputs.
 
     Ports
     -----
@@ -81,11 +81,14 @@ class IsSame(wiring.Component):
     whole = True
 
     def __init__(self) -> None:
-        super().__init__({"a": In(FP32.bits - 1), "b": In(FP32.bits - 1), "y": Out(1)})
+        super().__init__({"a": In(FP32.bits), "b": In(FP32.bits), "y": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.d.comb += self.y.eq(self.a == self.b)
+        same: list[Value] = [self.a[i : i + 2] == self.b[i : i + 2] for i in range(0, FP32.bits, 2)]
+        while len(same) > 1:
+            same = [Cat(same[i : i + 4]).all() for i in range(0, len(same), 4)]
+        m.d.comb += self.y.eq(same[0])
         return m
 
 
@@ -116,7 +119,6 @@ class RowCache(wiring.Component):
         is_last = Signal()
         known_d = Signal(FP32.bits - 1, reset_less=True)
         has_d = Signal()
-        is_same = Signal()
         computed = BlockStore(1, ROWS)
         computed.kind = "computed"
         divider, same = RowDivider(self.config), IsSame()
@@ -141,9 +143,8 @@ class RowCache(wiring.Component):
             ]
         m.d.comb += [
             computes.eq(self.waits & ~self.done),
-            same.a.eq(self.d[:-1]),
-            same.b.eq(known_d),
-            is_same.eq(has_d & same.y),
+            same.a.eq(Cat(self.d[:-1], Const(1, 1))),
+            same.b.eq(Cat(known_d, has_d)),
             computed.read_beat.eq(self.scale[:-1]),
             computed.enable.eq(is_last | clears),
             computed.write_beat.eq(Mux(is_last, scale[:-1], count[:-1])),
@@ -154,14 +155,17 @@ class RowCache(wiring.Component):
             divider.enable.eq(computes),
             self.block_scale.eq(scale),
         ]
-        m.d.sync += self.done.eq((computes & is_last) | (self.done & ~self.moves))
+        goes_on = clears & ~(computes & count[:-1].all())
+        m.d.sync += [  # without an enable, which would depend on the late ``moves``
+            self.done.eq((computes & is_last) | (self.done & ~self.moves)),
+            clears.eq(Mux(self.moves, self.i_valid & ~same.y, goes_on)),
+        ]
         with m.If(self.moves):
-            m.d.sync += [self.waits.eq(self.i_valid & ~(computed.stored & is_same)), clears.eq(self.i_valid & ~is_same)]
+            m.d.sync += self.waits.eq(self.i_valid & ~(computed.stored & same.y))
         with m.If(computes):
             m.d.sync += [
                 count.eq(Mux(is_last, 0, count + 1)),
                 is_last.eq(count == ROW_CYCLES - 2),
-                clears.eq(clears & ~count[:-1].all()),
                 known_d.eq(d[:-1]),
                 has_d.eq(1),
             ]

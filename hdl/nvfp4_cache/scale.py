@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from ...spec import FP32, FloatFormat
 from ..nvfp4.encoder import Nvfp4Maximum
 from ..nvfp4.scale import Nvfp4Scale
-from ..primitives.binary32.arithmetic import Number, carried, joined_rows, packed_with, row_sums, with_field
+from ..primitives.binary32.arithmetic import TOP, Number, carried, joined_rows, row_sums, with_field
 from ..primitives.register import Stage
 
 
@@ -46,10 +46,18 @@ class SummedScale(Nvfp4Scale):
             sums, bits = joined_rows(sums, bits), 2 * bits
         m.d.comb += exact.eq(sums[0])
         shifted = Mux(exact[-1], exact, Cat(Const(0, 1), exact[:-1]))
-        now = now.crossed("ratio", is_inf=now.is_inf, significand=shifted, field=now.field + exact[-1])
-        significand, carry = carried(m, "t", Number(now.significand, now.field))
-        now = now.crossed("nearest", is_inf=now.is_inf, significand=significand, field=now.field, carry=carry)
-        field = Signal((now.field + now.carry).shape(), name="t_field")
-        m.d.comb += field.eq(now.field + now.carry)
-        now = now.crossed("field", is_inf=now.is_inf, significand=now.significand, field=field)
-        return {"scale": packed_with(Number(now.significand, now.field), now.field)}, now
+        now = now.crossed("ratio", is_inf=now.is_inf, significand=shifted, field=now.field, above=exact[-1])
+        field, is_zero = now.field + now.above, ~now.significand[-1]
+        significand, carry = carried(m, "t", Number(now.significand, field))
+        limits = {}
+        for name, lacks in (("", 0), ("_carried", 1)):
+            limits[f"small{name}"] = ~now.is_inf & (is_zero | (field < 1 - lacks))
+            limits[f"large{name}"] = now.is_inf | (field > TOP - lacks)
+        now = now.crossed("nearest", significand=significand, field=field, carry=carry, **limits)
+        is_small, is_large = (
+            Mux(now.carry, now.values[f"{name}_carried"], now.values[name]) for name in ("small", "large")
+        )
+        field = (now.field + now.carry)[: FP32.exp_bits]
+        now = now.crossed("field", significand=now.significand, field=field, is_small=is_small, is_large=is_large)
+        pattern = Cat(now.significand[:-1], Mux(now.is_large, TOP, now.field))
+        return {"scale": pattern & (~now.is_small).replicate(len(pattern))}, now  # a multiplexer would become a reset

@@ -13,6 +13,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from ....spec import FP32, FloatFormat
 
 SIGNIFICAND = FP32.man_bits + 1
+TOP = FP32.max_code >> FP32.man_bits
+"""The largest exponent field of a normal number."""
 """Bits of a binary32 significand."""
 
 
@@ -85,20 +87,25 @@ def rounded(m: Module, name: str, number: Number, sticky: Value | int = 0) -> Nu
     missing = SIGNIFICAND - len(number.significand)
     if missing > 0:
         return Number(Cat(Const(0, missing), number.significand), number.exponent)
-    significand, carry = carried(m, name, number, sticky)
-    exponent = Signal(signed(len(number.exponent) + 1), name=f"{name}_rounded_exponent")
-    m.d.comb += exponent.eq(number.exponent + carry)
-    return Number(significand, exponent)
-
-
-def carried(m: Module, name: str, number: Number, sticky: Value | int = 0) -> tuple[Value, Value]:
-    """The significand of a number that is `rounded`, and the carry to its exponent."""
-    rest = len(number.significand) - SIGNIFICAND
+    rest = -missing
     kept, below = number.significand[rest:], number.significand[:rest]
     up = below[-1] & (kept[0] | below[:-1].any() | sticky) if rest else Const(0, 1)
     total = Signal(SIGNIFICAND + 1, name=f"{name}_total")
-    m.d.comb += total.eq(kept + up)
-    return Cat(total[: SIGNIFICAND - 1], total[SIGNIFICAND - 1] | total[SIGNIFICAND]), total[-1]
+    exponent = Signal(signed(len(number.exponent) + 1), name=f"{name}_rounded_exponent")
+    m.d.comb += [total.eq(kept + up), exponent.eq(number.exponent + total[-1])]
+    return Number(Cat(total[: SIGNIFICAND - 1], total[SIGNIFICAND - 1] | total[SIGNIFICAND]), exponent)
+
+
+def carried(m: Module, name: str, number: Number) -> tuple[Value, Value]:
+    """The significand of a number that is `rounded`, and the carry to its exponent. The addition rounds half up, so it
+    does not wait for the bits below: the last bit of a tie becomes 0, and an even number that becomes odd has no carry.
+    """
+    rest = len(number.significand) - SIGNIFICAND
+    kept, below = number.significand[rest:], number.significand[:rest]
+    total = Signal(SIGNIFICAND + 1, name=f"{name}_total")
+    m.d.comb += total.eq(kept + below[-1])
+    last = total[0] & ~(below[-1] & ~below[:-1].any())
+    return Cat(last, total[1 : SIGNIFICAND - 1], total[SIGNIFICAND - 1] | total[SIGNIFICAND]), total[-1]
 
 
 def partial_products(a: Value, b: Value) -> dict[str, Value]:
@@ -165,15 +172,9 @@ def packed(number: Number) -> Value:
     """The pattern of a magnitude, for rounding to a shorter format: 0 below the normal numbers of binary32, and a
     pattern with the largest exponent above it.
     """
-    return packed_with(number, number.exponent + FP32.bias)
-
-
-def packed_with(number: Number, field: Value) -> Value:
-    """`packed` for the field of the exponent, which may be beyond its limits."""
-    is_small, is_large = number.is_zero | (field < 1), field > FP32.max_code >> FP32.man_bits
-    return Mux(
-        is_small, 0, Cat(number.significand[:-1], Mux(is_large, FP32.max_code >> FP32.man_bits, field)[: FP32.exp_bits])
-    )[: FP32.bits - 1]
+    field = number.exponent + FP32.bias
+    is_small, is_large = number.is_zero | (field < 1), field > TOP
+    return Mux(is_small, 0, Cat(number.significand[:-1], Mux(is_large, TOP, field)[: FP32.exp_bits]))[: FP32.bits - 1]
 
 
 def reduced(remainder: Value, step: Value) -> Value:

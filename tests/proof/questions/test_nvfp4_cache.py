@@ -114,19 +114,19 @@ def test_a_fault_of_the_flow_has_a_trace(fault, text, tmp_path):
 
 
 ROWS = {
-    "rows of another constant": (r"assign is_same = has_d & y", "assign is_same = has_d & (y | d[0])"),
+    "rows of another constant": (r"\.b\(\{ has_d, known_d \}\)", ".b({ has_d, known_d[30:1], d[0] })"),
     "rows of another constant stay": (r"= is_last \| clears", "= is_last | clears & d_lookup_q[0]"),
     "a row is stored early": (r"count == 8'hbe", "count == 8'hbd"),
     "a block goes on early": (r"= computes & is_last", "= computes & count[7]"),
-    "a block never waits": (r"= i_valid & _18_", "= i_valid & _18_ & clears"),
-    "a reset keeps rows": (r"assign _14_ = rst \? 1'h0 : _29_", "assign _14_ = _29_"),
+    "a block never waits": (r"= i_valid & _04_", "= i_valid & _04_ & clears"),
+    "a reset keeps rows": (r"assign _16_ = rst \? 1'h0 : _30_", "assign _16_ = _30_"),
     "a row is not remembered": (r"\.word\(is_last\)", ".word(clears)"),
     "a row of another scale": (r"\.read_beat\(scale_bank_q\)", ".read_beat(next_scale)"),
     "a row at another scale": (r"( rows\d \([^;]*\.scale\()block_scale\[6:0\]", r"\1count[6:0]"),
     "a part of another row": (r"( rows2 \([^;]*\.next_scale\()scale\[6:0\]", r"\1block_scale[6:0]"),
     "a row is computed without an end": (r"assign _01_ = count \+ 1'h1", "assign _01_ = count"),
     "a constant of another block": (r"\.d\(d_lookup_q\)", ".d(d)"),
-    "bits of rows are not cleared": (r"assign (_\d+_) = clears & _05_", r"assign \1 = clears & _05_ & d_lookup_q[0]"),
+    "bits of rows are not cleared": (r"= clears & _23_", "= clears & _23_ & d_lookup_q[0]"),
 }
 """Edits of the cache. A trace of most of them has as many edges as a row, and is not asked for."""
 
@@ -206,6 +206,7 @@ BITS = {
     "the exponent of a power": (r"assign factor = is_beyond", "assign factor = is_power", "factor"),
     "the cell of a threshold": (r"(assign passed3 = _\d+_) \+ less", r"\1", "element"),
     "a sum of the product": (r"assign t_rows1 = ", "assign t_rows1 = 1'h1 + ", "scale-rows"),
+    "a tie of the product goes up": (r"(assign _\d+_ = t_total\[0\]) & _\d+_;", r"\1;", "scale"),
 }
 
 
