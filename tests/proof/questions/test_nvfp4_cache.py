@@ -124,7 +124,7 @@ ROWS = {
     "a row of another scale": (r"\.read_beat\(scale_bank_q\)", ".read_beat(next_scale)"),
     "a row at another scale": (r"( rows\d \([^;]*\.scale\()block_scale\[6:0\]", r"\1count[6:0]"),
     "a part of another row": (r"( rows2 \([^;]*\.next_scale\()scale\[6:0\]", r"\1block_scale[6:0]"),
-    "a row is computed without an end": (r"assign _01_ = count \+ 1'h1", "assign _01_ = count"),
+    "a row is computed without an end": (r"(assign _\d+_ = count) \+ 1'h1", r"\1"),
     "a constant of another block": (r"\.d\(d_lookup_q\)", ".d(d)"),
     "bits of rows are not cleared": (r"= clears & _23_", "= clears & _23_ & d_lookup_q[0]"),
 }
