@@ -57,6 +57,7 @@ ORACLES = (
 """Libraries that tests compare with, where they are installed."""
 
 BEGUN = pytest.StashKey[float]()
+WITHOUT_QUICK_CASE = pytest.StashKey[list[tuple[Path, str]]]()
 
 OF_TOOLS = "wasmtime", "verilator-runtime", "verilator-shim"
 """Folders of a cache in which tools keep what they compile of themselves, which takes them seconds: nothing of a design
@@ -89,15 +90,23 @@ def pytest_sessionstart(session):
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """A test marked ``sampled(step, first=0)`` keeps the ``first`` of each ``step`` cases; the others become slow."""
     seen: Counter[tuple[Path, str]] = Counter()
+    first: dict[tuple[Path, str], int] = {}
     for item in items:
         if (mark := item.get_closest_marker("sampled")) and not item.get_closest_marker("slow"):
             case = item.path, item.originalname
-            if seen[case] % mark.args[0] != mark.kwargs.get("first", 0):
+            if seen[case] % mark.args[0] != first.setdefault(case, mark.kwargs.get("first", 0)):
                 item.add_marker(pytest.mark.slow)
             seen[case] += 1
+    config.stash[WITHOUT_QUICK_CASE] = [case for case in seen if seen[case] <= first[case]]
+
+
+@pytest.fixture
+def without_quick_case(request) -> list[tuple[Path, str]]:
+    """Files and names of sampled tests that `make test` would leave out."""
+    return request.config.stash[WITHOUT_QUICK_CASE]
 
 
 def pytest_collection_finish(session):

@@ -50,9 +50,9 @@ class SummedScale(Nvfp4Scale):
         field, is_zero = now.field + now.above, ~now.significand[-1]
         significand, carry = carried(m, "t", Number(now.significand, field))
         limits = {}
-        for name, lacks in (("", 0), ("_carried", 1)):
-            limits[f"small{name}"] = ~now.is_inf & (is_zero | (field < 1 - lacks))
-            limits[f"large{name}"] = now.is_inf | (field > TOP - lacks)
+        for name, added in (("", 0), ("_carried", 1)):  # both, as the carry is late
+            limits[f"small{name}"] = ~now.is_inf & (is_zero | (field < 1 - added))
+            limits[f"large{name}"] = now.is_inf | (field > TOP - added)
         now = now.crossed("nearest", significand=significand, field=field, carry=carry, **limits)
         is_small, is_large = (
             Mux(now.carry, now.values[f"{name}_carried"], now.values[name]) for name in ("small", "large")

@@ -33,3 +33,8 @@ def test_all_cases_but_some_are_slow(marks, chosen, tmp_path):
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "-m", marks]
     done = subprocess.run([*command, "test_it.py"], cwd=tmp_path, capture_output=True, text=True)
     assert [line.split("::")[1] for line in done.stdout.splitlines() if "::test" in line] == chosen, done.stderr
+
+
+def test_make_test_has_a_case_of_each_sampled_test(without_quick_case):
+    """As far as this run collected them."""
+    assert not without_quick_case

@@ -185,7 +185,7 @@ def _short(records: list[dict], cells: list[dict]) -> str:
     rows = [{"`--target`": label} | {name: cell(name, *of) for name in ALL} for label, of in SHORT.items()]
     return (
         _markdown(rows) + "\nArea of converters of 32 FP32 numbers under `ocp`. In brackets: with FP32 subnormals "
-        "flushed, as a multiple of\nthe paper's Verilog, which does less.\n"
+        "flushed, as a multiple of\nGorodecky and Sousa's Verilog, which does less.\n"
     )
 
 

@@ -13,9 +13,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from ....spec import FP32, FloatFormat
 
 SIGNIFICAND = FP32.man_bits + 1
+"""Bits of a binary32 significand."""
 TOP = FP32.max_code >> FP32.man_bits
 """The largest exponent field of a normal number."""
-"""Bits of a binary32 significand."""
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,6 @@ def test_unknown_outputs_of_known_inputs_are_found(pattern, replacement, found_b
     assert "to repeat: mxcast test mxfp4_e2m1" in result.report
 
 
-@pytest.mark.sampled(3)
 @needs_icarus
 @pytest.mark.parametrize(
     "config, pattern, replacement, found_by",
