@@ -164,7 +164,10 @@ def mutate(
         if number not in fates:
             shows = partial(_shows, config, design, number, seed)
             with claimed(one.folder):
-                keep(number, *_judged(config, one, shows, timeout))
+                fate, by = _judged(config, one, shows, timeout)
+            if fate is Fate.UNDECIDED and any(_is_found(design, number, stimulus) for stimulus in _large(config, seed)):
+                fate, by = Fate.KILLED, VERIFY
+            keep(number, fate, by)
     return Mutation(
         config=config,
         mutants=[
@@ -200,11 +203,22 @@ def _suite(config: HardwareConfig, seed: int) -> Iterator[Stimulus]:
 
 
 def _more(config: HardwareConfig, seed: int) -> Iterator[Stimulus]:
-    """The stimuli of `verify`."""
+    """The standard stimuli of `verify`."""
+    for mode in range(len(config.modes)):
+        yield from _of_kind(config, "standard", seed, mode)
+
+
+def _large(config: HardwareConfig, seed: int) -> Iterator[Stimulus]:
+    """The other stimuli of `verify`, unless the solver is asked about whole designs; then they would take hours."""
     for mode, rules in enumerate(config.modes):
-        for _, parts in of(rules).stimuli("standard", MORE_BLOCKS, seed):
-            for number, blocks in enumerate(parts):
-                yield _expected(config, VERIFY, blocks, seed + CHUNK * number, mode)
+        for kind in () if provable(config).is_asked_whole else of(rules).large:
+            yield from _of_kind(config, kind, seed, mode)
+
+
+def _of_kind(config: HardwareConfig, kind: str, seed: int, mode: int) -> Iterator[Stimulus]:
+    for _, parts in of(config.modes[mode]).stimuli(kind, MORE_BLOCKS, seed):
+        for number, blocks in enumerate(parts):
+            yield _expected(config, VERIFY, blocks, seed + CHUNK * number, mode)
 
 
 def _is_found(design: Driver, mutant: int, stimulus: Stimulus) -> bool:

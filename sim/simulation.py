@@ -31,6 +31,8 @@ class Simulation(ABC, Generic[Op]):
 
     kinds: ClassVar[tuple[str, ...]]
     """Kinds of stimuli that `verify` accepts; the first is ``standard``."""
+    large: ClassVar[tuple[str, ...]] = ()
+    """Kinds with too many blocks for ``standard``."""
     causes: ClassVar[tuple[Cause, ...]]
     """Why blocks can differ. A block belongs to the last cause that fits."""
     sentences: ClassVar[Sentences]
@@ -53,7 +55,7 @@ class Simulation(ABC, Generic[Op]):
     @property
     def standard(self) -> tuple[str, ...]:
         """The kinds of which ``standard`` consists."""
-        return self.kinds[1:]
+        return tuple(kind for kind in self.kinds[1:] if kind not in self.large)
 
     @abstractmethod
     def directed(self, kind: str, seed: int) -> Stimuli:

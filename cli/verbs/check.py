@@ -29,8 +29,9 @@ def verify(
         typer.Option(
             "--stimuli",
             metavar="KIND",
-            help="standard (the next four), corner, boundary, distance, random or exhaustive. Decoders: standard "
-            "(both), pairs or random. Casts: standard, all, boundary or random.",
+            help="standard (the next four), corner, boundary, distance, random or exhaustive. NVFP4: standard (the "
+            "next five), corner, boundary, ties, nearest, random or factors. Decoders: standard (all), pairs, random, "
+            "and of NVFP4 ties and bits. Casts: standard, all, boundary or random.",
         ),
     ] = "standard",
     exhaustive: Annotated[

@@ -51,6 +51,7 @@ class EncodeSimulation(EncoderSimulation[Encode]):
     """The operation `Encode` in simulations."""
 
     kinds = ("standard", "corner", "boundary", "distance", "random", "stratified", "exhaustive")
+    large = ("stratified", "exhaustive")
     causes = tuple(
         Cause(kind, f"{KINDS[kind]}: {'the scale byte' if has_scale else 'codes only'}") for kind, has_scale in SORTED
     )
@@ -74,10 +75,6 @@ class EncodeSimulation(EncoderSimulation[Encode]):
         x = entering[Role.NUMBERS].view(DTYPES[self.rules.source.name])
         q = quantize(x, self.rules, random=entering.get(Role.RANDOM) if self.rules.random_bits else None)
         return Transactions({Role.SCALE: q.scales, Role.CODES: q.codes})
-
-    @property
-    def standard(self) -> tuple[str, ...]:
-        return self.kinds[1:5]
 
     def directed(self, kind: str, seed: int) -> Stimuli:
         """``exhaustive`` is every source pattern and every relevant distance below the maximum, ``stratified`` a 64th

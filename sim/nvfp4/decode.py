@@ -15,6 +15,7 @@ from ...spec import FP32, Nvfp4Decode, Role
 from ..causes import causes_of
 from ..simulation import ElementSimulation, Stimuli
 from ..transactions import Transactions
+from .decode_bits import single_bits
 from .decode_ties import ties
 from .stimuli import TENSORS
 
@@ -33,7 +34,7 @@ TENSOR_SCALES = np.array([*TENSORS, NAN, *(FP32.sign_mask | one for one in (0, T
 class Nvfp4DecodeSimulation(ElementSimulation[Nvfp4Decode]):
     """The operation `Nvfp4Decode` in simulations."""
 
-    kinds = ("standard", "pairs", "ties", "random")
+    kinds = ("standard", "pairs", "ties", "bits", "random")
     causes = causes_of(
         {
             "ordinary": "ordinary elements",
@@ -63,6 +64,8 @@ class Nvfp4DecodeSimulation(ElementSimulation[Nvfp4Decode]):
             yield kind, [self.corners(seed)]
         if kind == "ties":
             yield kind, [self.tied(seed)]
+        if kind == "bits":
+            yield kind, [self.bits(seed)]
 
     def corners(self, seed: int) -> Transactions:
         """Every scale byte with every code, under each of `TENSOR_SCALES`; lanes have different codes at a time."""
@@ -74,7 +77,13 @@ class Nvfp4DecodeSimulation(ElementSimulation[Nvfp4Decode]):
 
     def tied(self, seed: int) -> Transactions:
         """Every code under scales and tensor scales with which some results are at ties."""
-        scales, g = ties(self.rules, seed)
+        return self._every_code(*ties(self.rules, seed))
+
+    def bits(self, seed: int) -> Transactions:
+        """Every code under scales and tensor scales of which single bits change results."""
+        return self._every_code(*single_bits(self.rules, seed))
+
+    def _every_code(self, scales: np.ndarray, g: np.ndarray) -> Transactions:
         count, size = 1 << self.rules.block.element.bits, self.rules.block_size
         codes = (np.arange(len(scales))[:, None] + np.arange(size)) % count
         return self._blocks(scales, codes, g)
@@ -105,10 +114,14 @@ class Nvfp4DecodeSimulation(ElementSimulation[Nvfp4Decode]):
         return Transactions(found)
 
     def hard(self, blocks: int, seed: int) -> Transactions:
-        return Transactions.joined([self.corners(seed), self.tied(seed), self.random(blocks, seed)])
+        return Transactions.joined([self.corners(seed), self.tied(seed), self.bits(seed), self.random(blocks, seed)])
 
     def regression(self, blocks: int, seed: int) -> dict[str, Transactions]:
-        return {"pairs": self.corners(seed).spread(COVERED), "random": self.random(blocks, seed)}
+        return {
+            "pairs": self.corners(seed).spread(COVERED),
+            "bits": self.bits(seed),
+            "random": self.random(blocks, seed),
+        }
 
     def fits(self, given: Transactions, right: np.ndarray) -> Mapping[str, np.ndarray]:
         to = self.rules.destination

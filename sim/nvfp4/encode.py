@@ -14,6 +14,7 @@ from ..simulation import EncoderSimulation, Stimuli
 from ..transactions import Transactions
 from . import stimuli as make
 from .encode_ties import ties
+from .factors import factors
 from .nearest import nearest
 
 BOUNDARY = 1 << 15
@@ -28,7 +29,8 @@ CONSTANTS = {Role.SCALE_CONSTANT: "k", Role.ELEMENT_CONSTANT: "d", Role.TENSOR_A
 class Nvfp4EncodeSimulation(EncoderSimulation[Nvfp4Encode]):
     """The operation `Nvfp4Encode` in simulations."""
 
-    kinds = ("standard", "corner", "boundary", "ties", "nearest", "random")
+    kinds = ("standard", "corner", "boundary", "ties", "nearest", "random", "factors")
+    large = ("factors",)
     causes = causes_of(
         {"codes": "codes under the right scale", "scale": "the scale byte", "specials": "blocks with NaN or Inf"}
     )
@@ -52,6 +54,7 @@ class Nvfp4EncodeSimulation(EncoderSimulation[Nvfp4Encode]):
     def directed(self, kind: str, seed: int) -> Stimuli:
         """``corner`` are blocks in tensors of all magnitudes. ``boundary`` are blocks whose scale and elements are at
         or next to boundaries; with random bits also `stimuli.carries`, and under 4 over 6 also `stimuli.ties`.
+        ``factors`` are blocks for every factor, millions of them.
         """
         rules = self.rules
         if kind == "corner":
@@ -66,6 +69,8 @@ class Nvfp4EncodeSimulation(EncoderSimulation[Nvfp4Encode]):
             yield kind, [self.tied(seed)]
         if kind == "nearest":
             yield kind, [nearest(rules, seed)]
+        if kind == "factors":
+            yield kind, factors(rules)
 
     def corners(self, seed: int) -> Transactions:
         return make.corners(self.rules)

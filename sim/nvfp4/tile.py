@@ -18,6 +18,7 @@ class Nvfp4TileSimulation(TiledSimulation[Nvfp4TileEncode]):
     """The operation `Nvfp4TileEncode` in simulations."""
 
     kinds = Nvfp4EncodeSimulation.kinds
+    large = Nvfp4EncodeSimulation.large
 
     def __init__(self, rules: Nvfp4TileEncode) -> None:
         super().__init__(rules, Nvfp4EncodeSimulation(rules.rows))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from ...netlist.design import Part
-from ...specification.nvfp4 import SIGNIFICAND, times
+from ...specification.encode import bits
+from ...specification.nvfp4 import SIGNIFICAND, facts, times
 from ..question import Question, constant, lemma
 
 HALF = 1 << SIGNIFICAND - 1
@@ -54,6 +56,17 @@ def multiplied(part: Part, size: int) -> Part:
     if len(found) != 1:  # an edited file: then `times` ends up as the multiplication
         return part
     return Part(part.name, part.text.replace(found[0], found[0].replace("(bvmul ", "(times ")))
+
+
+def product_facts(part: Part, size: int, state: str) -> str:
+    """The assumptions about `times` for the operands in a module, which may differ from those of the specification."""
+    found = re.search(r"\(times (\(.*\)\)) (\(.*\)\))\)\)", multiplied(part, size).text)
+    if found is None:
+        return ""
+    a, b = (operand.replace(" state)", f" {state})") for operand in found.groups())
+    first, second = (bits(1 << one, size + SIGNIFICAND) for one in (size, SIGNIFICAND))
+    are_short = f"(and (bvult {a} {first}) (bvult {b} {second}))"  # as `product_range` proves it
+    return f"(assert (=> {are_short} {facts(a, b, f'(times {a} {b})', size)}))\n"
 
 
 def multiplying(size: int, asked: Callable[..., Question], *parts: str, **kind: bool | str) -> Question:

@@ -13,7 +13,7 @@ from ...specification.nvfp4_divisor import ModeloptSpecification
 from ...specification.nvfp4_quotient import DIGITS, INFINITY, MAGNITUDE, POWER, QuotientSpecification
 from ..question import Question, can_happen, constant, declared, lemma, vector
 from .arithmetic import product_range, quotients
-from .lemma import PartWith, is_normalised, multiplied, multiplying, steps
+from .lemma import PartWith, is_normalised, multiplied, multiplying, product_facts, steps
 
 SAYS = "every largest magnitude has its scale, under every constant of a tensor"
 STEPS = DIGITS - 1
@@ -71,7 +71,7 @@ def product_scale(part_with: PartWith, s: Nvfp4Specification, is_summed: bool = 
         s.to_scale,
         multiplied(part, size).text,
         part.state("s"),
-        summed,
+        summed or product_facts(part, size, "s"),
         constant("b", s.magnitude_bits, part.wire("amax", "s")),
         constant("k", FP32.bits, part.wire("k", "s")),
         constant("scale", E4M3.bits, part.wire("scale", "s")),

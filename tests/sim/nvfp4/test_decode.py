@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import numpy as np
@@ -106,6 +107,40 @@ def test_planted_bugs_are_found(bug):
 
     result = verify(config, design=lambda given: changed(design(changed(given))), blocks=5000)
     assert not result.passed and "scale 0x" in result.report
+
+
+def changed(pattern: str, by: str, **fields):
+    """The configuration, and the Verilated design whose text is changed at one place."""
+    config, _ = made(**fields)
+    text, count = re.subn(pattern, by, verilog(config, "dut"))
+    assert count == 1
+    return config, driver_of(text, "dut", config, lint=False)
+
+
+@pytest.mark.parametrize(
+    "profile, leading",
+    [
+        ("nvfp4_te", 2),
+        ("nvfp4_te", 14),
+        ("nvfp4_modelopt", 7),
+        ("nvfp4_compressed_tensors", 13),  # with any lower bit alone the results are Inf
+        pytest.param("nvfp4_te", 7, marks=pytest.mark.slow),
+        pytest.param("nvfp4_modelopt", 21, marks=pytest.mark.slow),
+    ],
+)
+def test_each_bit_of_a_subnormal_tensor_scale_is_seen(profile, leading):
+    """The last bit is wrong below one leading bit."""
+    moved = rf"g\[{leading}\] \? {{ g\[{leading}:0\]"
+    config, design = changed(moved, f"g[{leading}] ? {{ g[{leading}:1], ~g[0]", profile=profile)
+    assert not verify(config, design=design, stimuli="bits").passed
+
+
+@pytest.mark.parametrize("bit", [32, 44])
+def test_single_bits_beyond_the_middle_are_seen(bit):
+    """A bit is missing among those that decide about a result just above the middle of two subnormal numbers."""
+    others = f"| {{ reduced_moved[47:{bit + 1}], reduced_moved[{bit - 1}:0] }}"
+    config, design = changed(r"\| reduced_moved\[47:0\]", others)
+    assert not verify(config, design=design, stimuli="bits").passed
 
 
 def test_the_other_order_is_found():

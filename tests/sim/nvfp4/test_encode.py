@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -18,9 +19,10 @@ from mxcast.hdl.nvfp4.lanes import FORMS
 from mxcast.hdl.nvfp4.threshold_row import FACTORS, MARKS, marks_of
 from mxcast.models.exact.binary32 import rounded, value_of
 from mxcast.models.exact.encode import decode
-from mxcast.models.exact.nvfp4_encode import ORDERS, block_scale
+from mxcast.models.exact.nvfp4_encode import ORDERS, Constants, block_scale, encode_under
 from mxcast.models.fast.nvfp4_encode import tensor_constants
 from mxcast.sim import verify
+from mxcast.sim.nvfp4.factors import CHUNK, factors
 from mxcast.sim.nvfp4.nearest import nearest
 from mxcast.sim.operations import golden
 from mxcast.sim.run.verilator.verilated import driver_of
@@ -283,6 +285,47 @@ def test_each_bit_of_a_subnormal_maximum_is_seen(order):
             changed = np.where(x >> leading == 1, x ^ np.uint32(1 << bit), x)
             other = golden(rules, given.with_arrays({Role.NUMBERS: changed}))[Role.SCALE]
             assert (other != right).any(), (leading, bit)
+
+
+@pytest.mark.parametrize(
+    "order, source",
+    [
+        (order, source)
+        for order in Order
+        for source in ("fp32", "bf16")
+        if (order, source) != ("compressed_tensors", "bf16")
+    ],
+)
+def test_both_sides_of_each_limit_are_seen(order, source):
+    """By fractions: neighbours have the codes on both sides, under the scale that is meant."""
+    rules = nvfp4_encoding("nvfp4", f"nvfp4_{order}", source=source)
+    given = next(factors(rules))
+    one = np.full((len(given), 1), 0x3F800000)
+    k, d = (given.arrays.get(role, one)[:, 0].tolist() for role in (Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT))
+    for row in (40, 99, len(given) - 1):
+        block = given[Role.NUMBERS][row].tolist()
+        constants = Constants(*(value_of(decode(words[row], FP32)) for words in (k, d)), Fraction(1))
+        scale, codes = encode_under(block, rules, constants)
+        assert scale == 0x38 or len(given) < 127
+        assert [above - below for below, above in zip(block[:14:2], block[1:14:2])] == [1] * 7
+        assert codes[:14] == [code for limit in range(7) for code in (limit, limit + 1)] and codes[-1] == 7
+
+
+def test_every_significand_has_its_factor():
+    """In turn from 1 on, in parts of the same size."""
+    rules = nvfp4_encoding("nvfp4", "nvfp4_te")
+    chunks = [chunk[Role.ELEMENT_CONSTANT] for chunk in islice(factors(rules), 2)]
+    assert np.array_equal(np.concatenate(chunks)[:, 0], 0x3F800000 + np.arange(2 * CHUNK)) and (1 << 23) % CHUNK == 0
+
+
+@pytest.mark.slow
+def test_a_threshold_that_is_wrong_for_few_factors_is_found():
+    """A step of the division that corrects a threshold lacks one bit of the remainder."""
+    config, _ = made("te")
+    lacking = "= { mark6_left3[27:9], 1'b0, mark6_left3[7:0], 1'h1 } +"
+    text, count = re.subn(r"= { mark6_left3, 1'h1 } \+", lacking, verilog(config, "dut"))
+    assert count == 1
+    assert not verify(config, design=driver_of(text, "dut", config, lint=False), stimuli="factors").passed
 
 
 def test_every_order_and_form_is_made_or_refused():

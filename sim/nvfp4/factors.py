@@ -1,0 +1,64 @@
+"""Input blocks for NVFP4 encoders: each significand that a constant of the elements can have, with the numbers on both
+sides of each limit. They reach every factor, and every threshold that hardware computes from one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...models.arrays.codes import code_values
+from ...models.fast.nvfp4_encode import ORDERS
+from ...spec import E2M1, FP32, Nvfp4Encode, Role
+from ..transactions import Transactions
+from .stimuli import AMAX_OF, BOUNDARIES, ONE, STEPS, UNSCALED, last_bit
+
+CHUNK = 1 << 17
+"""Significands of which the blocks are made at a time."""
+AROUND = np.arange(-2, 3)
+"""Last places from a limit, divided by the rounded factor, at which the number next to the limit is searched."""
+
+
+def factors(rules: Nvfp4Encode) -> Iterator[Transactions]:
+    """Blocks for each of 2**23 significands under a scale of 1; without constants, for each scale. 4 over 6 may choose
+    another scale, and random bits another limit.
+    """
+    if rules.block.tensor_scale is None:
+        yield _blocks(
+            rules, code_values(rules.block.scale)[1 : rules.scale_format.max_code + 1], np.ones(1, np.float32)
+        )
+        return
+    for start in range(0, 1 << FP32.man_bits, CHUNK):
+        significands = ONE + np.arange(start, start + CHUNK, dtype=np.uint32)
+        yield _blocks(rules, np.ones(1, np.float32), significands.view(np.float32))
+
+
+def _blocks(rules: Nvfp4Encode, s: np.ndarray, d: np.ndarray) -> Transactions:
+    """Blocks under scales s and constants d. The last number of each is the largest, and has the largest code."""
+    order, last = ORDERS[rules.order], last_bit(rules)
+    factor = order.factor(s, d)[:, None]
+    limits = UNSCALED[order.scaled](BOUNDARIES, factor).view(np.uint32).astype(np.int64) >> last
+    numbers = (limits[..., None] + AROUND << last).astype(np.uint32)
+    scaled, is_odd = order.scaled(numbers.view(np.float32), factor[..., None]), np.arange(len(BOUNDARIES)) % 2 == 1
+    passed = (scaled > BOUNDARIES[:, None]) | (scaled == BOUNDARIES[:, None]) & is_odd[:, None]  # ties to even codes
+    above = np.maximum(passed.argmax(axis=2), 1)[..., None]
+    beside = np.take_along_axis(numbers, np.concatenate([above - 1, above], axis=2), axis=2).reshape(len(factor), -1)
+    largest = UNSCALED[order.scaled](STEPS[-1], factor).view(np.uint32) >> last << last
+    blocks = np.zeros((len(factor), rules.block_size), np.uint32)
+    blocks[:, : beside.shape[1]], blocks[:, -1:] = beside, largest
+    constants = {
+        Role.SCALE_CONSTANT: _constant_of_one(rules, largest[:, 0].view(np.float32)),
+        Role.ELEMENT_CONSTANT: d,
+        Role.TENSOR_AMAX: d * np.float32(float(E2M1.max_value) * rules.scale_max),
+    }
+    has = {port.role for port in rules.ports}
+    words = {role: one.view(np.uint32)[:, None] for role, one in constants.items() if role in has}
+    numbers = blocks >> np.uint32(FP32.bits - rules.source.bits)
+    return Transactions({Role.NUMBERS: numbers.astype(f"u{rules.source.bits // 8}"), **words})
+
+
+def _constant_of_one(rules: Nvfp4Encode, largest: np.ndarray) -> np.ndarray:
+    """The constants under which blocks with these largest magnitudes have a scale of 1."""
+    of_one, of_two = AMAX_OF[rules.order](np.ones(2, np.float32), np.array([1, 2], np.float32))
+    return of_one / largest if of_two < of_one else largest / of_one
