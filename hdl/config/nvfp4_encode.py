@@ -182,13 +182,17 @@ class Nvfp4Config(StoredConfig[Nvfp4Encode]):
         return *DIVISOR_STAGES, *digits, "compared", "reciprocal"
 
     @property
+    def has_thresholds(self) -> bool:
+        """Whether a unit computes thresholds from a factor, for every block."""
+        return self.microarchitecture.form is Nvfp4Form.THRESHOLDS and self.numerics.order not in BY_DIVISOR
+
+    @property
     def factor_stages(self) -> tuple[str, ...]:
         """Stage boundaries in the unit that prepares the scale for the lanes."""
         if self.microarchitecture.form is Nvfp4Form.CACHE:
             return ("lookup",)
-        if self.microarchitecture.form is not Nvfp4Form.THRESHOLDS or self.numerics.order in BY_DIVISOR:
-            return self.reciprocal_stages
-        return *self.reciprocal_stages, "multiples", "left", "least2", "least4", "threshold"
+        thresholds = ("multiples", "left", "least2", "least4", "threshold") if self.has_thresholds else ()
+        return *self.reciprocal_stages, *thresholds
 
     @property
     def lane_stages(self) -> tuple[str, ...]:

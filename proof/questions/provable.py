@@ -52,6 +52,12 @@ class Provable(ABC, Generic[Op, Stated]):
         """The mutants of the specification that are wrong for a configuration, in all of its modes."""
         return {name: one for name, one in self.mutants.items() if all(map(one.applies, config.modes))}
 
+    def unchanged(self, config: HardwareConfig[Op], right: Design, wrong: Design) -> Question | None:
+        """The question whether a part of a mutant is what it was, if there is one about less than a module. It replaces
+        all lemmas whose names begin with its name. Raises `StructureError` as `composed` does.
+        """
+        return None
+
     def of_beats(self, config: HardwareConfig[Op], design: Design) -> Iterable[Question]:
         """The questions of `composed` about a design with lanes, which may lack a part of ours."""
         try:

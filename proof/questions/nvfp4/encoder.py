@@ -34,7 +34,7 @@ from .element import of_products, of_table, of_thresholds
 from .factor import companion, quotient, reciprocal
 from .lemma import PartWith
 from .scale import product_scale, quotient_scale, special_numbers
-from .threshold import thresholds
+from .threshold import same_thresholds, thresholds
 
 ONE = FP32.bias << FP32.man_bits
 """The constant of a tensor that a design lacks."""
@@ -54,6 +54,14 @@ class ProvableNvfp4(Provable[Nvfp4Encode, Nvfp4Specification]):
     ) -> Iterator[Question]:
         assert isinstance(config, Nvfp4Config)
         return ORDERS[config.numerics.order](config, design, specify(config.numerics)).every()
+
+    def unchanged(self, config: HardwareConfig[Nvfp4Encode], right: Design, wrong: Design) -> Question | None:
+        assert isinstance(config, Nvfp4Config)
+        if not config.has_thresholds:
+            return None
+        order, s = ORDERS[config.numerics.order], self.specification(config.numerics)
+        one, other = (order(config, design, s).threshold_unit() for design in (right, wrong))
+        return same_thresholds(one, other, *order.companion)
 
     def mutants_of(self, config: HardwareConfig[Nvfp4Encode]) -> dict[str, Mutant[Nvfp4Encode, Nvfp4Specification]]:
         assert isinstance(config, Nvfp4Config)
@@ -119,6 +127,10 @@ class _Questions(ABC, Generic[Stated]):
     def part(self, module: str, *wires: str, without: tuple[str, ...] = (), freed: tuple[str, ...] = ()) -> Part:
         (found,) = self.design.parts(Cut(module, without, wires, freed=freed))
         return found.named("part")
+
+    def threshold_unit(self) -> PartWith:
+        """The first module with thresholds."""
+        return partial(self.part, self.wires.codes[0].factor_unit, without=("factor",))
 
     def every(self) -> Iterator[Question]:
         yield self.maximum()

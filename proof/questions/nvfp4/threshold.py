@@ -13,8 +13,10 @@ from ...specification.encode import bits, extended
 from ...specification.nvfp4 import HALF_PLACE, MARKS, SIGNIFICAND, Nvfp4Specification, signed, widened
 from ..question import Question, constant, lemma
 from .division import within
-from .lemma import HALF, PartWith, steps
+from .lemma import HALF, PartWith, is_normalised, steps
 
+GROUP = "threshold"
+"""The first word of the names of the lemmas."""
 STEPS = 4
 """Digits of c."""
 CORRECTIONS = (1 - (1 << STEPS), 1 << STEPS)
@@ -47,6 +49,33 @@ def thresholds(part_with: PartWith, companion: str, error: str, s: Nvfp4Specific
     yield _whole(part_with, companion)
 
 
+def same_thresholds(right_with: PartWith, wrong_with: PartWith, companion: str, error: str) -> Question:
+    """Have the thresholds of a mutant changed for any factor, with its companion and error? The other lemmas about
+    thresholds are about single steps from any remainder, also from those that no step leaves.
+    """
+    given, marks = ("significand", companion, error), [f"mark{mark}_whole" for mark in MARKS]
+    right, wrong = (
+        part_with(*given, *marks, freed=given).named(name)
+        for part_with, name in ((right_with, "right"), (wrong_with, "wrong"))
+    )
+    same = [f"(= {right.wire(wire, 's')} {wrong.wire(wire, 't')})" for wire in (*given, *marks)]
+    e = widened("e", SIGNIFICAND + 1, WIDTH)
+    return lemma(
+        GROUP,
+        "a mutant has the same thresholds for every factor",
+        ("R", "e"),
+        right.text,
+        wrong.text,
+        right.state("s"),
+        wrong.state("t"),
+        constant("R", SIGNIFICAND, right.wire("significand", "s")),
+        constant("e", SIGNIFICAND + 1, right.wire(error, "s")),
+        f"(assert (and {' '.join(same[:3])} {is_normalised('R')} {within(e, bits(HALF, WIDTH))}))\n",
+        holds=f"(and {' '.join(same[3:])})",
+        is_inner=True,
+    )
+
+
 def _limits(part_with: PartWith, error: str, s: Nvfp4Specification) -> Question:
     part = part_with(*(f"mark{mark}_left" for mark in MARKS), freed=(error,))
     e = widened("e", SIGNIFICAND + 1, WIDTH)
@@ -57,7 +86,7 @@ def _limits(part_with: PartWith, error: str, s: Nvfp4Specification) -> Question:
         left = widened(part.wire(f"mark{mark}_left", "s"), LEFT, WIDTH)
         claims.append(f"(= {left} (bvsub {limit} (bvmul {bits(mark, WIDTH)} {e})))")
     return lemma(
-        "threshold-limits",
+        f"{GROUP}-limits",
         "the error of every factor is taken from the limits of the marks",
         ("e",),
         part.text,
@@ -87,7 +116,7 @@ def _steps(part_with: PartWith) -> Iterator[Question]:
                     f"(and (= {after} {stepped}) (bvsle (bvneg {step}) {after}) (bvslt {after} {step})))"
                 )
             description = f"every {about} step to the correction of the mark {mark}/4 adds or subtracts the factor"
-            yield steps(f"threshold-{about}-{mark}", description, part, "R", "significand", claims)
+            yield steps(f"{GROUP}-{about}-{mark}", description, part, "R", "significand", claims)
 
 
 def _corrections(part_with: PartWith) -> Question:
@@ -103,7 +132,7 @@ def _corrections(part_with: PartWith) -> Question:
         values.append(constant(f"c{mark}", LEAST, part.wire(f"mark{mark}_least", "s")))
         claims.append(f"(= c{mark} (bvadd {' '.join(powers)} (ite {last} {bits(0, LEAST)} {bits(1, LEAST)})))")
     return lemma(
-        "threshold-corrections",
+        f"{GROUP}-corrections",
         "every correction is the sum of its steps, and one more where a remainder is left",
         tuple(f"c{mark}" for mark in MARKS),
         part.text,
@@ -126,7 +155,7 @@ def _whole(part_with: PartWith, companion: str) -> Question:
         is_next = f"(and (bvsge {four} {product}) (bvslt (bvsub {four} {bits(4, WIDTH)}) {product}))"
         claims.append(f"(=> {is_correction(c)} {is_next})")
     return lemma(
-        "threshold-whole",
+        f"{GROUP}-whole",
         "every threshold is the next whole number",
         tuple(names),
         part.text,

@@ -7,9 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from mxcast.hdl import configuration
+from mxcast.hdl import configuration, verilog
 from mxcast.proof import mutation
 from mxcast.proof.mutation import Fate, mutate
+from mxcast.proof.netlist.design import Design
 from mxcast.proof.operations import provable
 from mxcast.proof.refutation import refute
 from mxcast.proof.specification.mutants.nvfp4_decode import NVFP4_DECODE_MUTANTS
@@ -50,6 +51,46 @@ def test_every_mutant_of_the_specification_is_refuted(config, tmp_path):
     refuted = refute(config, tmp_path)
     assert {one.mutant for one in refuted} == provable(config).mutants_of(config).keys() and len(refuted) > 6
     assert [one for one in refuted if one.by is None] == []
+
+
+@pytest.mark.parametrize(
+    "pattern, by, fate",
+    [
+        # a subnormal number that is too small for any scale is moved wrongly: the product is bounded by its operands
+        (
+            r"amax\[2\] \? { amax\[2:0\], 21'h000000 }",
+            "amax[2] ? { amax[2:0], 21'h040000 }",
+            "equivalent: proved composed",
+        ),
+        # the remainder of the mark 1 is never negative at first
+        (
+            r"mark4_left\[27\] \? { 1'h0, significand, 3'h0 }",
+            "mark4_left[27] ? { 1'h0, significand, 3'h1 }",
+            "equivalent: proved composed",
+        ),
+        (
+            r"= { mark6_left3, 1'h1 } \+",
+            "= { mark6_left3[27:9], 1'b0, mark6_left3[7:0], 1'h1 } +",
+            "undecided: the lemma threshold-even-6 does not hold",
+        ),
+        # nothing reads the sign of the scale
+        (r"(?<=factor_unit \().*?\.scale\(scale\)", None, "equivalent: the whole is what it was"),
+    ],
+    ids=["a small number", "a branch", "a remainder", "a sign"],
+)
+def test_a_change_without_effect_is_equivalent(pattern, by, fate, tmp_path):
+    config = configuration("encode", "nvfp4", "nvfp4_te")
+    right = verilog(config, "dut")
+    changed = by if by else lambda found: found[0].replace("(scale)", "({ ~scale[7], scale[6:0] })")
+    wrong, count = re.subn(pattern, changed, right, flags=re.DOTALL)
+    assert count == 1
+    for name, text in (("dut.v", right), (mutation.MUTANT, wrong)):
+        (tmp_path / name).write_text(text)
+    designs = (Design(text, "dut", tmp_path / name) for text, name in ((right, "right"), (wrong, "wrong")))
+    planted = mutation.Planted(
+        module="dut_factor_unit", right=next(designs), wrong=next(designs), folder=tmp_path, has_clock=False
+    )
+    assert ": ".join(mutation._judged(config, planted, lambda *answer: False, 10)) == fate
 
 
 @pytest.mark.slow
