@@ -236,6 +236,7 @@ def test_a_broken_design_is_not_3(name, tmp_path, capsys):
         assert (err == "") is (code != 2) and err.count("\n") <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2, first=1)
 @pytest.mark.parametrize(
     "name", [name if name in ("syntax", "wrong") else pytest.param(name, marks=pytest.mark.slow) for name in BROKEN]
@@ -290,6 +291,7 @@ def test_a_file_in_the_cache_where_a_folder_must_be_is_named(kind, fails, tmp_pa
     )
 
 
+@pytest.mark.slow
 def test_a_cache_with_any_name(tmp_path, new_cache, monkeypatch, passes):
     """Characters that a shell, make or Verilator would interpret."""
     monkeypatch.setenv("MXCAST_CACHE", str(new_cache(tmp_path / 'a "b" $HOME c')))

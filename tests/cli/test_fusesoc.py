@@ -105,6 +105,7 @@ def run(folder: Path, target: str, path: Path | None = None) -> subprocess.Compl
     return fusesoc(folder, "--cores-root", "ip", "run", "--target", target, "--work-root", "work", CORE, path=path)
 
 
+@pytest.mark.sampled(2)
 def test_lint(core):
     assert "verilator -f" in passed(run(core, "lint"))
 

@@ -110,7 +110,7 @@ def temporary(folder: Path) -> list[str]:
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
-@pytest.mark.sampled(4)  # not a multiple of the signals
+@pytest.mark.sampled(8)  # not a multiple of the signals
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("case", CASES)
 def test_a_signal_ends_everything(case, number, tmp_path, new_cache):
@@ -157,6 +157,7 @@ def test_a_signal_ends_everything(case, number, tmp_path, new_cache):
     assert temporary(tmp_path) == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT])
 @pytest.mark.parametrize("case", ["synth", "explore"])
 def test_what_cannot_be_caught_ends_the_children_too(case, number, tmp_path, new_cache):
@@ -264,6 +265,7 @@ def test_a_killed_command_leaves_nothing_after_the_next(tmp_path):
     assert temporary(tmp_path) == [] and (tmp_path / "q.safetensors").is_file()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("closed", [[1], [2], [0, 1, 2]])
 def test_closed_streams(closed, tmp_path):
     redirect = " ".join(f"{number}{'<' if number == 0 else '>'}&-" for number in closed)

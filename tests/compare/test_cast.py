@@ -54,6 +54,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name, of_a, of_b, fields", PAIRS)
 def test_counts_are_those_of_the_exact_definition(name, of_a, of_b, fields):
     """On all patterns of 16 bits, or all codes."""

@@ -143,6 +143,7 @@ def test_common_numbers_of_bf16_and_fp16():
     assert np.uint16(half).view(np.float16) == np.uint32(bf16 << 16).view(np.float32)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "element, a, b",
     [

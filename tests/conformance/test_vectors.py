@@ -36,6 +36,7 @@ def small():
     return made(operation_of("encode", "e2m1", "nvidia", **SMALL), WEIGHTS)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "op, format, fields, absent",
     [
@@ -206,6 +207,7 @@ KINDS = [pytest.param(name, marks=pytest.mark.slow if "nvfp4" in name else []) f
 """Rational arithmetic of NVFP4 takes some seconds."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name, source",
     [
@@ -263,6 +265,7 @@ def test_a_reader_in_python(sets, name, capsys):
         assert module.main(str(sets(name))) == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus is not installed")
 @pytest.mark.parametrize("wrong", [False, True])
 def test_a_reader_in_verilog(whole, tmp_path, wrong):

@@ -57,6 +57,7 @@ def as_numbers(patterns: list[int], rules: Encode) -> np.ndarray:
     return np.array(patterns, kind[0]).view(kind[1])
 
 
+@pytest.mark.slow
 def test_the_steps_lead_to_what_quantize_gives():
     draw, actions = random.Random(5), set()
     for _ in range(BLOCKS):

@@ -57,6 +57,7 @@ def expected(value: object) -> object:
     return pytest.approx(value, rel=2e-6, abs=0) if isinstance(value, float) else value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     [

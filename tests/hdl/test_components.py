@@ -140,6 +140,7 @@ def test_refused_before_anything_is_built(arguments, fields):
 # ---- simulation
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rule", list(ScaleRule))
 @pytest.mark.parametrize("specials", ["nan_block", "inf_scale", "drop", "te"])
 @pytest.mark.parametrize("short", SHORT)

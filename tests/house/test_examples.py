@@ -43,6 +43,7 @@ def test_amaranth_dma(monkeypatch, capsys):
     assert dma.main() == 1 and "DIFFER" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_litex_soc(monkeypatch, tmp_path, capsys):
     """The memory that the simulated SoC has written has the bytes of the model, and other rules give other ones."""
     example, kept = loaded(ROOT / "examples" / "litex_soc.py"), []

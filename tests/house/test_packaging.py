@@ -178,6 +178,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.slow
 def test_a_users_script_is_type_checked(installed, tmp_path) -> None:
     """It has no mistake but those that are written below it, and each of these is found in its line."""
     (tmp_path / "script.py").write_text(SCRIPT + "\n".join(MISTAKES))

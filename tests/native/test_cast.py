@@ -57,6 +57,7 @@ def numbers_of(rules: Cast, count: int, seed: int) -> np.ndarray:
     return np.ascontiguousarray((magnitudes[:, None] | signs).reshape(-1))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rounding", CastRounding)
 def test_all_combinations_of_rules_are_as_defined(header: Header, rounding: CastRounding) -> None:
     for seed, rules in enumerate(combinations(rounding)):

@@ -46,7 +46,7 @@ def blocks_of(rules: Decode, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return scales, codes
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("reading", ScaleReading)
 def test_all_combinations_of_rules_are_as_defined(header: Header, reading: ScaleReading) -> None:
     for seed, rules in enumerate(combinations(reading)):

@@ -106,6 +106,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name, plant", PLANTED.values(), ids=PLANTED)
 def test_a_planted_bug_fails(name: str, plant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = written(DESIGNS[name], tmp_path, name)

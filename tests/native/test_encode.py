@@ -43,7 +43,7 @@ def as_defined(numerics: Encode, x: np.ndarray, random: np.ndarray | None) -> tu
     return list(scales), list(codes)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("scale_rule", ScaleRule)
 def test_all_combinations_of_rules_are_as_defined(header: Header, scale_rule: ScaleRule) -> None:
     for seed, numerics in enumerate(combinations(scale_rule)):

@@ -47,7 +47,7 @@ def design(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return name, written(CONFIGURATIONS[name], tmp_path_factory.mktemp(name), name)["c_test"].parent
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_the_program_and_the_test_agree_with_the_model(design: tuple[str, Path]) -> None:
     name, folder = design
     config = CONFIGURATIONS[name]
@@ -67,6 +67,7 @@ def _in_hex(config: HardwareConfig, side: Transactions, direction: str) -> list[
     return [" ".join(f"{word:x}" for word in words) for words in rows]
 
 
+@pytest.mark.sampled(2)
 def test_the_files_compile_as_cpp(design: tuple[str, Path]) -> None:
     command = ["g++", "-x", "c++", "-std=c++17", "-fsyntax-only", *WARNINGS, "main.c", "test.c"]
     subprocess.run(command, cwd=design[1], check=True)

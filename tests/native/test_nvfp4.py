@@ -82,6 +82,7 @@ def compare_to_exact(header: Header, numerics: Nvfp4Encode, amax: int, x: np.nda
         assert value_of(pattern) == (Special.NAN if value is Special.INVALID else value), (numerics, hex(amax))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", NVFP4_RULES["order"])
 def test_all_combinations_of_rules_are_as_defined(header: Header, order: str) -> None:
     chosen = [numerics for numerics in encoders() if numerics.order == order]

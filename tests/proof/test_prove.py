@@ -20,7 +20,7 @@ from ..configurations import ELEMENTS, in_turn
 NAME = "planted"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("element, profile", in_turn(ELEMENTS, ["ocp", "nvidia", "te", "gorodecky_sousa"]))
 def test_every_format_is_proved(element, profile, tmp_path):
     proof = prove(converter_config(element, profile, block_size=4), out=tmp_path)
@@ -49,7 +49,7 @@ def test_a_block_is_proved_at_once(size, tmp_path):
     assert whole.status is Status.PASS and whole.method == "monolithic"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "element, profile, rules",
     [
@@ -123,6 +123,7 @@ PLANTED = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "element, profile, pattern, instead, lemma", [row[1:] for row in PLANTED], ids=[row[0] for row in PLANTED]
 )
@@ -139,6 +140,7 @@ def test_a_planted_bug_is_found_and_shown(element, profile, pattern, instead, le
     assert vectors.shape == (1, 4) and vectors.tolist() == proof.counterexample.block[Role.NUMBERS].tolist()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("row", [PLANTED[0], PLANTED[-3]], ids=lambda row: row[0])
 def test_a_planted_bug_is_found_in_the_whole_block(row, tmp_path):
     _, element, profile, pattern, instead, _ = row
@@ -148,6 +150,7 @@ def test_a_planted_bug_is_found_in_the_whole_block(row, tmp_path):
     assert proof.status is Status.FAIL and proof.counterexample
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "pattern, instead",
     [
@@ -180,6 +183,7 @@ def test_the_solver_is_the_one_that_is_installed(tmp_path, monkeypatch):
     assert solver.solve("(declare-const other Bool)\n", ("other",), force=True).result == "sat"
 
 
+@pytest.mark.slow
 def test_too_little_time_is_no_proof(tmp_path):
     proof = prove(converter_config("e4m3", "te"), out=tmp_path, timeout=1, whole=True, force=True)
     assert proof.status is Status.TIMEOUT and proof.counterexample is None
@@ -234,6 +238,7 @@ def test_registers_are_refused(tmp_path):
     assert proof.status is Status.FAIL and "has registers" in proof.remark and not proof.steps
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize(
     "pattern, instead, shown_by_icarus_alone",

@@ -87,7 +87,7 @@ def last_below(rules, field: int) -> int | None:
     return None if below == fractions[-1] else below
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("source, middle, top", [("fp32", 127, 254), ("bf16", 127, 254), ("fp16", 15, 30)])
 @pytest.mark.parametrize(
     "rule", [rule for rule in ScaleRule if last_below(numerics("e4m3", scale_rule=rule), 127) is not None]

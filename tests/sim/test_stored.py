@@ -70,6 +70,7 @@ CONFIGURATIONS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("config", CONFIGURATIONS, ids=command_line)
 def test_verilog_equals_the_model(config):
     found = verify(config, blocks=2000)

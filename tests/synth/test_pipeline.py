@@ -168,6 +168,7 @@ def test_sections_of_decoders_and_casts():
     assert pipelined(cast_config("e2m1"), latency=2).latency == 2
 
 
+@pytest.mark.slow
 def test_registers_make_the_netlist_shorter():
     """More levels stay on the longest path of a shallow pipeline than of a deep one, and most without registers."""
     config = converter_config("e2m1", block_size=4)
@@ -177,7 +178,7 @@ def test_registers_make_the_netlist_shorter():
     assert levels == sorted(levels, reverse=True) and len(set(levels)) == 3
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "block, profile, rules",
     [

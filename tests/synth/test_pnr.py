@@ -294,6 +294,7 @@ def test_a_run_that_fails(monkeypatch, tmp_path, body, sentence):
 # ---- real runs
 
 
+@pytest.mark.slow
 @needs("ice40")
 def test_a_design_that_does_not_fit(tmp_path):
     map_small(
@@ -312,6 +313,7 @@ def test_a_design_that_does_not_fit(tmp_path):
     assert error.value.log == (tmp_path / "nextpnr.log").read_text() and "ICESTORM_LC" in error.value.log
 
 
+@pytest.mark.slow
 @needs("ecp5")
 def test_a_wrong_part(tmp_path):
     map_small(
@@ -332,6 +334,7 @@ def test_a_pipelined_design(tmp_path):
     assert found["used"]["ICESTORM_LC"] >= 21 + 9 and 100 < found["fmax_mhz"] < 1000
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("device", [pytest.param(name, marks=needs(name)) for name in DEVICES])
 def test_a_converter(cache, device):
     found = place_and_route(CONFIG, device, seeds=1)

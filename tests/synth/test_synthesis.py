@@ -228,6 +228,7 @@ def test_a_real_synthesis(cache, formats, rules):
     assert scripts == {TARGETS["lut4"].script.format(top=top) for top in tops}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "formats, rules",
     [

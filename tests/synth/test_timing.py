@@ -112,6 +112,7 @@ def test_energy_on_nets_is_half_c_v_squared(cells, tmp_path):
     assert run(cells, tmp_path / "inside", blocks()).energy_pj > timing.energy_pj
 
 
+@pytest.mark.slow
 @needs_opensta
 def test_energy_is_that_of_the_blocks(cells, tmp_path):
     once, twice = (run(cells, tmp_path / str(times), blocks(times)) for times in (1, 2))
@@ -194,6 +195,7 @@ def test_registers_have_a_period_and_no_energy(cells, cache):
     assert min(periods) > 0.2, periods
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @needs_opensta
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ XOR16 = "module t(input [15:0] a, output y); assign y = ^a; endmodule\n"
 
 
 # text, the fewest possible LUTs, flip-flops and levels, and logic cells if they are estimated
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "target, text, luts, ffs, levels, logic_cells",
     [

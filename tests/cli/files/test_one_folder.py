@@ -26,6 +26,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "case", [pytest.param(case, marks=pytest.mark.slow) if case == "test" else case for case in CASES]
 )

@@ -85,6 +85,7 @@ def test_sixteen_bit_sources(raw_safetensors, tmp_path, numbers, fails):
     assert not (tmp_path / "no.safetensors").exists()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize("verb", ["quantize", "dequantize", "copy"])
 def test_memory_does_not_grow_with_the_file(tmp_path, verb):

@@ -50,6 +50,7 @@ def test_json_is_the_certificate(passes):
     assert result == json.loads(json.dumps(compare(*rules).to_dict()))
 
 
+@pytest.mark.slow
 def test_all_formats_are_a_list(passes):
     results = json.loads(
         passes("compare", "ocp", "ocp:specials=te", "--json", "--set", "source=bf16", "--set", "block_size=4")

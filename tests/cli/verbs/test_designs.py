@@ -65,6 +65,7 @@ def test_without_rules_a_check_takes_the_design_in_the_folder(named, folder, pas
     assert (folder / "proof/mx_encoder/proof.json").is_file()
 
 
+@pytest.mark.slow
 def test_synth_and_verify_take_the_design_in_the_folder(folder, passes):
     """synth maps the design in the folder, whatever its target is."""
     before = content(folder)

@@ -374,6 +374,7 @@ def test_a_terminal_of_100_columns():
 BACK = ("--op", "cast", "--set", "destination=fp32")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "arguments, whole",
     [

@@ -33,6 +33,7 @@ def places(document: object, before: tuple = ()) -> Iterator[tuple]:
         yield from places(value, (*before, key))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.numerics.name)
 def test_every_place_with_something_else(config, tmp_path):
     written, messages = describe(config, "own"), set()

@@ -136,6 +136,7 @@ BIASED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "said", [pytest.param(said, marks=[] if place < 2 else pytest.mark.slow) for place, said in enumerate(BIASED)]
 )

@@ -34,6 +34,7 @@ def identified(function, format="e4m3", **given):
     return mxcast.identify(function, format, blocks=2000, **given)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "format, profile, names",
     [
@@ -158,7 +159,7 @@ PLANTED = {
 """Departures from a profile by name: the function, its format, and words of the outcome."""
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("fault", PLANTED)
 def test_planted_departures_are_named_with_their_block(fault):
     function, format, said = PLANTED[fault]
@@ -298,6 +299,7 @@ NUMBERS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("fault", NUMBERS)
 def test_departures_of_numbers_have_causes(fault):
     function, said = NUMBERS[fault]

@@ -170,6 +170,7 @@ def causes(op: str, format: str, function: Callable) -> tuple[Causes, list]:
     return found, found.found([normal, hard])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", NAMED)
 def test_a_fault_has_its_name(name):

@@ -79,6 +79,7 @@ and four fifths of the others.
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("goal", "format", "profile", "rules"),
     [pytest.param(*case, marks=pytest.mark.slow if case in LONG else ()) for case in CASES],
@@ -92,7 +93,7 @@ def test_a_goal_changes_no_bit(goal, format, profile, rules):
         assert result.blocks > 1000 and result.mismatched_blocks == 0
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("rule, element", in_turn(list(ScaleRule), ["int8", "e4m3"]))
 @pytest.mark.parametrize("goal", [Goal.AREA, Goal.SPEED])
 def test_every_scale_rule_under_every_goal(rule, element, goal):
@@ -108,6 +109,7 @@ def test_tables_need_numbers_near_the_top(monkeypatch):
             assert supports(Quantizer.TABLE, (numerics(element),)) is (offset == most), (element, offset)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("format", "profile", "goal"),
     [

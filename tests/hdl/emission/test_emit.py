@@ -62,6 +62,7 @@ def test_manifest_has_the_sums(emitted):
     assert manifest == json.loads(emitted.files["json"].read_text())
 
 
+@pytest.mark.sampled(2)
 def test_json_agrees_with_the_verilog(emitted):
     about = json.loads(emitted.files["json"].read_text())
     assert about == describe(emitted.config)
@@ -257,6 +258,7 @@ def here(tmp_path_factory) -> dict[str, bytes]:
     return files
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "folder, arguments, environment",
     [

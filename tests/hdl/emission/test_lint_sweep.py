@@ -72,7 +72,7 @@ SAMPLES = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_verilator_reports_nothing_for_a_sample(sample, tmp_path):
     configs = SAMPLES[sample]()

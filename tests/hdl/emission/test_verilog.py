@@ -67,7 +67,7 @@ def lane_names(kind: str, lanes: int) -> list[str]:
     return names
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_verilator_reports_nothing(emitted, tmp_path):
     assert lint("--lint-only", "-Wall", emitted.files["verilog"]) == ""
     assert lint(*COCOTB, tmp_path, emitted.files["verilog"]) == ""

@@ -51,6 +51,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name, profile, rules", CASES, ids=str)
 def test_the_bits_are_those_of_the_model(name, profile, rules):
     result = verify(converter_config(name, profile, **GATES, **rules), blocks=5000)
@@ -102,6 +103,7 @@ def _lanes_that_stay_in(monkeypatch):
     monkeypatch.setattr(msb_first.BitByBit, "step", first_only)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name, plant",
     [

@@ -36,7 +36,7 @@ def limits(rules: Encode, exponent: int) -> int:
     return threshold.at_bottom if exponent == threshold.bottom else threshold.in_binade
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "source, subnormals",
     [

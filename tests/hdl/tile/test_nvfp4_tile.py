@@ -76,6 +76,7 @@ def test_tiles_are_of_blocks_along_one_axis():
         constrained(nvfp4_tile_config("nvfp4"), {"latency": 20})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "fields",
     [
@@ -90,6 +91,7 @@ def test_the_verilog_has_no_warning(fields, tmp_path):
     assert not lint("--lint-only", "-Wall", "--top-module", "square", file)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("fields", [{"source": "bf16"}, {"order": "modelopt", "source": "bf16"}])
 def test_the_parts_of_an_encoder_are_those_of_a_converter(fields):
     tile = modules(verilog(nvfp4_tile_config("nvfp4", **fields), "square"))

@@ -145,7 +145,7 @@ def modules(text: str) -> dict[str, str]:
     return {name.removeprefix(f"{top}_"): body.replace(f" {top}_", " top_") for name, body in zip(found, bodies)}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("columns", ["transposed", "in_place"])
 @pytest.mark.parametrize("fields", [{"target": "xcu"}, {"specials": "te", "registered_after": "input,output"}])
 def test_a_column_is_an_encoder_with_one_lane(columns, fields):

@@ -160,6 +160,7 @@ def test_lanes_have_a_clock_and_a_handshake(tmp_path):
         checked(text, "dut", CONFIG, {"clk": "x", "latency": 3}, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_design_that_lacks_a_port_inside_is_not_proved(tmp_path):
     """Its bits are right, but the proof does not find the scale of a part."""
     text = re.sub(r"\bscale\b", "other_name", verilog(CONFIG, "dut"))
@@ -168,6 +169,7 @@ def test_a_design_that_lacks_a_port_inside_is_not_proved(tmp_path):
     assert check.remarks[0] == "no proof was possible: dut has no part with the name 'scale', which the proof needs"
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("is_free, status", [(False, Status.FAIL), (True, Status.UNKNOWN)])
 def test_free_codes_of_nan_are_compared_and_not_proved(is_free, status, tmp_path):

@@ -12,6 +12,7 @@ from ..foreign_designs import FIELDS, PIPE, PORTS, emitted
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "top, asked",
     [
@@ -88,6 +89,7 @@ endmodule
 BODIES = {0: "always @* begin scale = s0; p = p0; end", 1: "always @(posedge clk) begin scale <= s0; p <= p0; end"}
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("top", ["mxcast_check", "mxcast_moving", "mxcast_bench", "dut"])
 def test_a_design_may_be_called_like_something_of_ours(top, tmp_path):

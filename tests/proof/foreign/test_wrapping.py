@@ -80,6 +80,7 @@ def test_a_pipeline_in_a_wrapper_is_proved(what, tmp_path):
     assert proof.passed and proof.handshake and len(proof.arguments) == 2, proof.remark
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("reader", readers())
 @pytest.mark.parametrize("what", RIGHT)
 def test_valid_and_ready_in_a_wrapper(what, reader, tmp_path):
@@ -129,7 +130,7 @@ WRONG = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "what", [name if number < 4 else pytest.param(name, marks=pytest.mark.slow) for number, name in enumerate(WRONG)]
 )

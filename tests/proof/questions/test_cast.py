@@ -103,7 +103,7 @@ def test_every_cast_is_proved(cast, tmp_path):
     assert proof.passed and proof.method == "composed", proof.remark
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("scalar, fields", OTHERS, ids=str)
 def test_other_rules_are_proved(scalar, fields, tmp_path):
     assert prove(cast_config(scalar, **fields), out=tmp_path).passed

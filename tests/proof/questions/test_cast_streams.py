@@ -64,6 +64,7 @@ DATAPATH = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("edits", DATAPATH.values(), ids=DATAPATH)
 def test_a_fault_of_the_datapath_has_a_block(edits: list[tuple[str, str]], verilog: str, tmp_path: Path) -> None:
     proof = proof_of(CONFIG, verilog, edits, tmp_path)

@@ -83,7 +83,7 @@ FAULTS = {
 """Edits of what is around a skid, and words of the last line of the trace."""
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_around_a_core_has_a_trace(fault, text, tmp_path):
     *edit, words = FAULTS[fault]
@@ -92,6 +92,7 @@ def test_a_fault_around_a_core_has_a_trace(fault, text, tmp_path):
     assert any(word in last for word in words.split("|")), last
 
 
+@pytest.mark.slow
 def test_more_blocks_than_marks_have_a_trace(tmp_path):
     wrong = planted(verilog(VECTOR, NAME), r"assign has_room = [^;]*;", "assign has_room = 1'h1;")
     design = Design(wrong, NAME, tmp_path)

@@ -64,7 +64,7 @@ def test_the_specification_agrees_with_the_exact_definition(element, profile, fi
     assert answer.result == "unsat", claims[answer.values["wrong"]]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("destination", ["fp32", "bf16", "fp16"])
 @pytest.mark.parametrize("element, profile", in_turn(ELEMENTS, list(DECODERS), 2))
 def test_every_decoder_is_proved(element, profile, destination, tmp_path):
@@ -100,6 +100,7 @@ BUGS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bug", BUGS)
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_planted_bug_is_refuted_with_a_block(bug, whole, tmp_path):

@@ -82,6 +82,7 @@ def test_a_fault_in_the_bits_has_a_block(edits: list[tuple[str, str]], verilog: 
 SKID = decoder_config("e4m3", lanes=2, block_size=8, interface="skid")
 
 
+@pytest.mark.slow
 def test_a_skid_is_proved(tmp_path: Path) -> None:
     proof = prove(SKID, out=tmp_path)
     assert proof.passed, proof.remark
@@ -118,7 +119,7 @@ def first_fault(config: AnyDecoder, edits: list[tuple[str, str]], folder: Path) 
     return first_trace(through_questions(path_of_decoder(Beats(design, config))), config, design, folder).words[-1]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("old", "new", "word"), STREAMS.values(), ids=STREAMS)
 def test_a_fault_of_streams_has_a_trace(old: str, new: str, word: str, tmp_path: Path) -> None:
     assert word in first_fault(AXIS, [(old, new)], tmp_path)
@@ -140,13 +141,14 @@ BLOCKS = {
 """The same for packed blocks."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("old", "new", "word"), BLOCKS.values(), ids=BLOCKS)
 def test_a_fault_of_packed_blocks_has_a_trace(old: str, new: str, word: str | None, tmp_path: Path) -> None:
     words = first_fault(PACKED, [(old, new)], tmp_path)
     assert word is None or word in words
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4, first=1)
 @pytest.mark.parametrize(
     ("format", "fields"),
@@ -195,6 +197,7 @@ def test_the_scale_of_another_tensor_has_a_trace(tmp_path: Path) -> None:
     assert "other words" in first_fault(OF_A_TENSOR, [edit], tmp_path)
 
 
+@pytest.mark.slow
 def test_streams_are_proved(tmp_path: Path) -> None:
     proof = prove(AXIS, out=tmp_path)
     assert proof.passed, proof.remark

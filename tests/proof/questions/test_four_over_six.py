@@ -123,7 +123,7 @@ BUGS = {
 """By bug, the lemma that refutes it, and the change of the emitted text."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("lemma, right, wrong", BUGS.values(), ids=BUGS)
 def test_each_lemma_can_fail(lemma, right, wrong, tmp_path):
     text, count = re.subn(right, wrong, emitted(CONFIG))

@@ -130,7 +130,7 @@ BITS = {
 """By fault, the lemma that refutes it, and the change of the emitted text."""
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("fault", BITS)
 def test_each_lemma_can_fail(fault, text, tmp_path):
     lemma, *edit = BITS[fault]

@@ -83,7 +83,7 @@ def proof_of(config: HardwareConfig, verilog: str, edits: list[tuple[str, str]],
     return proof
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("edits", "wrong"), ORDER.values(), ids=ORDER)
 def test_a_fault_in_the_order_has_a_trace(
     edits: list[tuple[str, str]], wrong: int | None, verilog: str, tmp_path: Path
@@ -132,7 +132,7 @@ def trace_in(config: ConverterConfig, edits: list[tuple[str, str]], folder: Path
     return first_trace([*order.questions(), *axis], config, design, folder)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("edits", "wrong"), SKID_ORDER.values(), ids=SKID_ORDER)
 def test_a_fault_between_two_halves_has_a_trace(
     edits: list[tuple[str, str]], wrong: int | None, tmp_path: Path
@@ -180,7 +180,7 @@ PACKETS = {
 """Edits of the emitted file with ``interface=axis``, and a word of what its trace shows."""
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("old", "new", "word"), PACKETS.values(), ids=PACKETS)
 def test_a_fault_of_packets_has_a_trace(old: str, new: str, word: str, tmp_path: Path) -> None:
     assert word in trace_in(AXIS, [(old, new)], tmp_path).words[-1]
@@ -201,6 +201,7 @@ def test_a_key_that_depends_on_the_end_of_a_packet_is_refused(tmp_path: Path) ->
     assert proof.status == "UNKNOWN" and "the key of a beat depends on its marks" in proof.remark
 
 
+@pytest.mark.slow
 def test_packets_are_proved(tmp_path: Path) -> None:
     proof = prove(AXIS, out=tmp_path)
     assert proof.passed, proof.remark
@@ -222,7 +223,7 @@ BITS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("edits", BITS.values(), ids=BITS)
 def test_a_fault_in_the_bits_has_a_block(edits: list[tuple[str, str]], verilog: str, tmp_path: Path) -> None:
     proof = proof_of(SMALL, verilog, edits, tmp_path)

@@ -127,6 +127,7 @@ def failing(config, text, folder):
     ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", ["te", "paper", "ao", *ORDERS_BY_DIVISOR])
 def test_the_specification_of_scales_is_the_exact_definition(order):
     """It allows only the scale of the definition."""
@@ -154,7 +155,7 @@ def assert_scale(s, rules, b, k, definitions, is_scale):
     assert solve(f"{text}(assert (distinct scale {bits(right, 8)}))\n", ("scale",)).result == "unsat"
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("k", [0, 1, 0x78F3CF3C, 0x7F800000, 0x7FC00000])
 @pytest.mark.parametrize("order", ["ao", *ORDERS_BY_DIVISOR])
 def test_the_specification_of_scales_under_extreme_constants(order, k):
@@ -252,6 +253,7 @@ def test_constants_of_divisors_are_what_lemmas_assume(order):
             assert k == 0 or SMALLEST_K <= k <= FP32.max_value
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", ["te", "paper", "ao", *ORDERS_BY_DIVISOR])
 def test_simulated_constants_are_within_what_lemmas_assume(order):
     """Every simulated block is in the domain of the proof."""

@@ -104,7 +104,7 @@ FLOW = {
 """Edits of the way of blocks, and words of the last line of the trace."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("fault", FLOW)
 def test_a_fault_of_the_flow_has_a_trace(fault, text, tmp_path):
     *edit, words = FLOW[fault]
@@ -131,7 +131,7 @@ ROWS = {
 """Edits of the cache. A trace of most of them has as many edges as a row, and is not asked for."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("fault", ROWS)
 def test_a_fault_of_the_cache_is_refuted(fault, text, tmp_path):
     parts = parts_of(planted(text, *ROWS[fault]), tmp_path)

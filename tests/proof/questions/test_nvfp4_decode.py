@@ -28,6 +28,7 @@ SMALL = {"convention": "none", "block_size": 2}
 """A decoder whose proof takes a second."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("destination", ["fp32", "bf16"])
 @pytest.mark.parametrize("convention", Convention)
 def test_the_specification_agrees_with_the_exact_definition(convention, destination):
@@ -77,6 +78,7 @@ def test_every_decoder_is_proved(convention, destination, nan, tmp_path):
     assert proof.passed and proof.handshake is None, proof.remark
 
 
+@pytest.mark.slow
 def test_a_layout_is_proved(tmp_path):
     assert prove(nvfp4_decoder_config("nvfp4", convention="none", layout="compressed_tensors"), out=tmp_path).passed
 
@@ -142,7 +144,7 @@ CONDITIONS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("bug", CONDITIONS)
 def test_a_planted_bug_is_refuted_with_a_block(bug, tmp_path):
     convention = "multiplier" if "tensor" in bug else "none"
@@ -153,6 +155,7 @@ def test_a_planted_bug_is_refuted_with_a_block(bug, tmp_path):
     assert proof.status is Status.FAIL and "expected 0x" in proof.counterexample.report
 
 
+@pytest.mark.slow
 def test_mutants_of_the_verilog_are_refuted(tmp_path):
     result = mutate(nvfp4_decoder_config("nvfp4", **SMALL, destination="bf16"), 12, seed=3, out=tmp_path)
     assert result.count(Fate.SURVIVED) == 0 and result.faults >= 5

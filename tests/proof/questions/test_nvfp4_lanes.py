@@ -54,6 +54,7 @@ EVERYWHERE = nvfp4_config("nvfp4", source="bf16", lanes=4, registered_after=",".
 """A constant feeds one of its registers."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("config", [LATE, EVERYWHERE], ids=["some", "everywhere"])
 def test_a_scale_may_take_several_cycles(config: Nvfp4Config, tmp_path: Path) -> None:
     found = composed(verilog(config, "late"), tmp_path, config)
@@ -102,7 +103,7 @@ WIRES = {
 """Edits of the emitted file, and a word of the sentence that refuses it."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("old", "new", "word"), WIRES.values(), ids=WIRES)
 def test_a_fault_of_wires_is_refused(old: str, new: str, word: str, text: str, tmp_path: Path) -> None:
     with pytest.raises(StructureError, match=word):

@@ -59,6 +59,7 @@ def tile_of(text: str, folder: Path) -> Nvfp4Tile:
     return Nvfp4Tile(Design(text, "square", folder), LATE)
 
 
+@pytest.mark.slow
 def test_sound_parts_are_accepted(text, tmp_path):
     tile = tile_of(text, tmp_path)
     tile.check()
@@ -115,7 +116,7 @@ WIRES = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("fault", WIRES)
 def test_wrong_wires_are_refused(fault, text, tmp_path):
     *edit, sentence = WIRES[fault]
@@ -144,6 +145,7 @@ def test_a_wrong_order_has_a_trace(fault, text, tmp_path):
     assert "reset" in trace.words[0] and len(trace.words) > 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("instance", [NUMBERS, EXCHANGE])
 def test_a_wrong_exchange_is_refuted(instance, text, tmp_path):
     """One step of both is left out."""
@@ -179,7 +181,7 @@ BACK = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("fault", BACK)
 def test_wrong_wires_of_second_stores_are_refused(fault, turned, tmp_path):
     *edit, sentence = BACK[fault]

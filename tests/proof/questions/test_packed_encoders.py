@@ -28,6 +28,7 @@ CONFIGS: dict[str, EncoderConfig] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3, first=1)
 @pytest.mark.parametrize(
     "config", [pytest.param(one, marks=[pytest.mark.slow] * (one.beats > 4), id=name) for name, one in CONFIGS.items()]
@@ -76,7 +77,7 @@ FAULTS = {
 """A pattern in the emitted file, its replacement, and a part of what the trace shows."""
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("pattern", "replacement", "words"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_of_the_packer_has_a_trace(pattern: str, replacement: str, words: str, tmp_path: Path) -> None:
     assert words in last_sentence(BEFORE, pattern, replacement, tmp_path)

@@ -45,6 +45,7 @@ WHOLE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "config",
@@ -99,7 +100,7 @@ BUGS: dict[str, tuple[str, str, str]] = {
 """The order of columns of the encoders in which a bug is planted, its pattern, and what replaces it."""
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(
     ("config", "bug"),
     [

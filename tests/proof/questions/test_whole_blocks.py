@@ -29,6 +29,7 @@ CONFIGS: dict[str, EncoderConfig] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4, first=1)
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_every_block_of_every_packet(config: EncoderConfig, tmp_path: Path) -> None:
@@ -62,7 +63,7 @@ FAULTS = {
 """A pattern in the emitted file, its replacement, and a part of what the trace shows."""
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("pattern", "replacement", "words"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_has_a_trace(pattern: str, replacement: str, words: str, tmp_path: Path) -> None:
     name = default_name(MODES)

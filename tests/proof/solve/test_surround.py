@@ -47,6 +47,7 @@ def argued(
     return surrounding(text, config, around, "top", folder, solver="bitwuzla", timeout=300)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_words_of_a_bus_are_proved(name: str, tmp_path: Path) -> None:
@@ -81,7 +82,7 @@ FAULTS = {
 """A pattern in the emitted file, its replacement, and a part of what the trace shows."""
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("pattern", "replacement", "words"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_of_a_gearbox_has_a_trace(pattern: str, replacement: str, words: str, tmp_path: Path) -> None:
     argument = next(argued(E4M3, "64,32", tmp_path, pattern, replacement))
@@ -118,6 +119,7 @@ WIRES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("pattern", "replacement", "words"), WIRES.values(), ids=WIRES)
 def test_other_wires_are_not_proved(pattern: str, replacement: str, words: str, tmp_path: Path) -> None:
     refused(argued(E4M3, "64,32", tmp_path, pattern, replacement), words)
@@ -141,6 +143,7 @@ OF_BLOCK_DESIGNS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("pattern", "replacement", "words"), OF_BLOCK_DESIGNS.values(), ids=OF_BLOCK_DESIGNS)
 def test_other_wires_of_a_block_design_are_not_proved(
     pattern: str, replacement: str, words: str, tmp_path: Path
@@ -217,7 +220,7 @@ FAULTS_OF_REGISTERS = {
 """A pattern in the emitted file, its replacement, and a part of what the trace shows."""
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("config", "pattern", "replacement", "words"), FAULTS_OF_REGISTERS.values(), ids=FAULTS_OF_REGISTERS
 )

@@ -119,6 +119,7 @@ def checked(path: Path) -> tuple[Status, str]:
     return check.status, " ".join(check.remarks)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("question", [proved, checked])
 def test_what_tools_read_differently_under_a_rare_condition(ambiguous, question, monkeypatch):
     simulator, path = ambiguous

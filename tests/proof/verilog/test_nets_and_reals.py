@@ -68,6 +68,7 @@ def test_what_is_accepted(reason, body):
     assert not found if reason is None else any(reason in one for one in found), found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "status, choice", [(Status.PASS, "R < 1.0 ? q : bad"), (Status.FAIL, "R < 0.25 ? q : bad")], ids=str
 )
@@ -87,6 +88,7 @@ def test_the_sentence_is_ours(kind, tmp_path):
         prove(CONFIG, rtl=file)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["supply0", "supply1"])
 def test_the_only_sentence_is_ours(kind, tmp_path):
     """A net that read_verilog can read, and on which slang ends with an assertion."""

@@ -41,6 +41,7 @@ STRUCTURE = "typedef struct packed { logic [3:0] m, n; } pair;"
 PAIR = f"{OUT} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "reason, body",
     [

@@ -99,7 +99,7 @@ def compared(design: Driver, family: list[Cast], patterns: np.ndarray) -> int:
     return len(family) * len(patterns)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("source", [*SCALARS, "bf16", "fp16"])
 def test_all_patterns_of_every_profile(source, record_property):
     family = [*of_profiles(source), *of_other_rules(source, 30, seed=1)]
@@ -154,7 +154,7 @@ WHOLE = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("rules", WHOLE, ids=str)
 def test_whole_casts(rules):
     """Several lanes, random bits, and registers with gaps on both sides."""

@@ -43,7 +43,7 @@ def equal(families, record_property, blocks: int, exact_blocks: int) -> int:
     return len(boards)
 
 
-@pytest.mark.sampled(13)
+@pytest.mark.sampled(26)
 @pytest.mark.parametrize("asked", [*product(SOURCES, ELEMENTS, (0, 5))], ids="{0[0]}-{0[1]}-{0[2]}".format)
 def test_every_combination_of_rules(asked, record_property):
     """For a source, an element and a number of random bits."""
@@ -85,6 +85,7 @@ def of_size(size: int) -> list:
     return families
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "size", [pytest.param(size, marks=pytest.mark.slow if size not in (2, 32) else ()) for size in BLOCK_SIZES]
 )
@@ -145,6 +146,7 @@ def never_up(monkeypatch):
     monkeypatch.setattr(element, "rounds_up", lambda *_: 0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "plant, rules",
     [

@@ -78,7 +78,7 @@ def no_comparison(*_, **__):
     raise AssertionError("something was compared")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "formats, rules, chunks",
     [

@@ -101,12 +101,13 @@ def drive(
 ALL = {"packets": True, "full_rate": True, "resets": True}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=needs_icarus)])
 def test_packets_have_the_bits_of_the_model(simulator, tmp_path):
     assert drive(E4M3, verilog(E4M3, NAME), tmp_path, simulator, 60) == ALL
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @needs_icarus
 @pytest.mark.parametrize("config", [E2M1, E3M2, NVFP4, WHOLE], ids=["e2m1", "e3m2", "nvfp4", "whole"])
 def test_packets_of_other_widths(config, tmp_path):
@@ -215,7 +216,7 @@ BUGS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @needs_icarus  # which compiles sooner
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug, tmp_path):
@@ -229,7 +230,7 @@ def test_packets_of_codes_have_the_numbers_of_the_model(simulator, tmp_path):
     assert drive(DECODER, verilog(DECODER, NAME), tmp_path, simulator, 60) == ALL
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @needs_icarus
 @pytest.mark.parametrize("config", DECODERS.values(), ids=DECODERS)
 def test_packets_of_other_codes(config, tmp_path):
@@ -288,7 +289,7 @@ OF_CODES = {
 }
 
 
-@pytest.mark.sampled(4, first=1)
+@pytest.mark.sampled(8, first=1)
 @needs_icarus
 @pytest.mark.parametrize("bug", OF_CODES)
 def test_planted_bugs_of_decoders_are_found(bug, tmp_path):
@@ -296,7 +297,7 @@ def test_planted_bugs_of_decoders_are_found(bug, tmp_path):
     assert drive(DECODER, text, tmp_path, "icarus", 30, 2) != ALL
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("name", "simulator"),
     [("e4m3", "verilator"), *(pytest.param(name, "icarus", marks=needs_icarus) for name in CASTS)],
@@ -314,7 +315,7 @@ OF_WORDS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @needs_icarus
 @pytest.mark.parametrize("bug", OF_WORDS)
 def test_planted_bugs_of_casts_are_found(bug, tmp_path):
@@ -322,6 +323,7 @@ def test_planted_bugs_of_casts_are_found(bug, tmp_path):
     assert drive(CASTS["e4m3"], text, tmp_path, "icarus", 30, 2) != ALL
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @needs_icarus
 @pytest.mark.parametrize("config", PACKED.values(), ids=PACKED)
@@ -329,7 +331,7 @@ def test_packets_of_packed_blocks(config, tmp_path):
     assert drive(config, verilog(config, NAME), tmp_path, "icarus", 60) == ALL
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @needs_icarus
 @pytest.mark.parametrize("config", ENCODED.values(), ids=ENCODED)
 def test_blocks_leave_packed(config, tmp_path):
@@ -342,6 +344,7 @@ OF_BLOCKS = {
 }
 
 
+@pytest.mark.sampled(2)
 @needs_icarus
 @pytest.mark.parametrize("bug", OF_BLOCKS)
 def test_planted_bugs_of_packed_blocks_are_found(bug, tmp_path):

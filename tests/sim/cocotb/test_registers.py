@@ -110,7 +110,7 @@ def test_planted_bugs_of_constants_are_found(bug, tmp_path):
     assert driven(NVFP4, text, tmp_path, "icarus", 40) != ALL
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @needs_icarus  # which compiles sooner
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug, tmp_path):

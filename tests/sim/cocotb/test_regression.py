@@ -43,6 +43,7 @@ def test_regression_passes_on_verilator(element, size, tmp_path, record_property
     assert min(result.tests.values()) > 0 and result.comparisons > 2500
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "formats, rules",
     [

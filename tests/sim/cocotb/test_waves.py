@@ -64,6 +64,7 @@ CONFIGS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("simulator", [ICARUS, pytest.param("verilator", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("config, stimuli", CONFIGS.values(), ids=CONFIGS)
 def test_decoded_values_are_those_of_the_exact_definition(config, stimuli, simulator, tmp_path):
@@ -98,6 +99,7 @@ def test_decoded_values_are_those_of_the_exact_definition(config, stimuli, simul
     assert compared == 28
 
 
+@pytest.mark.sampled(2)
 @needs_icarus
 @pytest.mark.parametrize(
     "config, stimuli",

@@ -108,6 +108,7 @@ def pairs_compared(family, **hardware) -> int:
     return compared
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("width, destination", in_turn([4, 6, 8], DESTINATIONS))
 def test_every_pair_of_every_profile(width, destination, record_property):
     family = rules_of(width, destination)
@@ -157,7 +158,7 @@ WHOLE = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("rules", WHOLE, ids=str)
 def test_whole_decoders(rules):
     """Decoders of 32 lanes, with wide elements, random bits, and registers with gaps on both sides."""
@@ -225,7 +226,7 @@ BUGS_OF_TABLES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("bug", [*BUGS, *BUGS_OF_TABLES])
 def test_a_planted_bug_is_found(bug, monkeypatch):
     name, plant = {**BUGS, **BUGS_OF_TABLES}[bug]

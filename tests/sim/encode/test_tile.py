@@ -134,7 +134,7 @@ BUGS = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug, sound):
     config, text = sound

@@ -61,6 +61,7 @@ def test_limb_by_limb(fields):
     assert result.passed, result.report
 
 
+@pytest.mark.slow
 def test_a_block_enters_in_17_cycles():
     """A block that enters earlier is a fault, and one that could enter and does not."""
     config = hadamard_config("hadamard16", form="limbs")
@@ -131,7 +132,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("bug", PLANTED)
 def test_planted_bugs_are_found(bug):
     config, design = made()

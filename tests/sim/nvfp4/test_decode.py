@@ -29,6 +29,7 @@ def made(profile: str = "nvfp4_te", **fields):
     return config, driver_of(verilog(config, "dut"), "dut", config)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "profile, fields",
     [

@@ -38,7 +38,7 @@ def made(order: str, **fields):
     return config, driver_of(verilog(config, "dut"), "dut", config)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "order, source, form",
     [
@@ -76,6 +76,7 @@ def test_the_golden_model(order, source, form, record_property):
     record_property("blocks", result.blocks)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "order, registers",
     [
@@ -120,6 +121,7 @@ def test_stochastic_rounding(order, fields):
     assert result.passed, result.report
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "change",
     [
@@ -184,6 +186,7 @@ def test_it_is_called_like_quantize():
     assert mxcast.verilate("nvfp4", rounding="sr")(x, pad=True, random=random) == expected
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", ["te", "paper", "ao"])
 def test_the_worked_example(order):
     """NVFP4 in a tensor whose largest magnitude is 10: the scale 144, and its codes."""
@@ -236,6 +239,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bug", PLANTED)
 def test_planted_bugs_are_found(bug):
     config, design = made("te", source="fp32")

@@ -70,6 +70,7 @@ def sound():
     return config, verilog(config, NAME)
 
 
+@pytest.mark.slow
 def test_a_verilated_design_takes_a_matrix():
     design = mxcast.verilate("nvfp4", op="tile", source="bf16")
     x = (np.random.default_rng(2).normal(size=(48, 32)).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
@@ -109,7 +110,7 @@ BUGS = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug, sound):
     config, text = sound

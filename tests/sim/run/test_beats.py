@@ -46,7 +46,7 @@ MORE = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("element", "fields"), [*CONFIGS, *(pytest.param(*one, marks=pytest.mark.slow) for one in MORE)]
 )
@@ -114,7 +114,7 @@ BUGS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug, sound):
     config, text = sound
@@ -149,6 +149,7 @@ def test_planted_bugs_of_two_blocks_are_found(bug):
     assert not result.passed and result.report
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=needs_icarus)])
 def test_the_bench_streams_beats(simulator, tmp_path, record_property):

@@ -50,7 +50,7 @@ NVFP4 = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("profile", "fields"), NVFP4, ids=[profile for profile, _ in NVFP4])
 def test_lanes_of_nvfp4_give_the_bits_of_the_model(profile, fields, record_property):
     result = verify(nvfp4_decoder_config("nvfp4", profile, **fields), blocks=2000)
@@ -83,6 +83,7 @@ BUGS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug):
     pattern, replacement, sentence = BUGS[bug]

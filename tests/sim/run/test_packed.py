@@ -37,7 +37,7 @@ ENCODERS = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("config", ENCODERS, ids=default_name)
 def test_encoders_pack_the_codes_of_the_model(config):
     result = verify(config, blocks=2000)
@@ -52,7 +52,7 @@ OTHER_DECODERS = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("config", OTHER_DECODERS, ids=default_name)
 def test_beats_have_the_tuser_of_their_word(config):
     """The random bits of each beat, or the scale of the tensor of its block, which is another one in each block."""
@@ -60,7 +60,7 @@ def test_beats_have_the_tuser_of_their_word(config):
     assert result.passed and result.blocks > 2000, result.report
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("element", "profile", "fields"), CONFIGS)
 def test_packed_blocks_have_the_numbers_of_the_model(element, profile, fields, record_property):
     result = verify(decoder_config(element, profile, interface="axis", **fields), blocks=2000)
@@ -131,6 +131,7 @@ BUGS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug):
     config = decoder_config("e4m3", block_size=4, interface="axis", scale_place="before")

@@ -41,6 +41,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_planted_faults_are_found(fault):
     text, count = re.subn(*FAULTS[fault], verilog(CONFIG, NAME))

@@ -10,7 +10,7 @@ from mxcast.sim import verify, verilate
 from ...configurations import ELEMENTS, every_numerics, in_turn, short_id
 
 
-@pytest.mark.sampled(29)
+@pytest.mark.sampled(58)
 @pytest.mark.parametrize("rules", every_numerics(), ids=short_id)
 def test_rtl_equals_the_model(rules, record_property):
     result = verify(ConverterConfig(numerics=rules), blocks=60_000, seed=11)
@@ -28,6 +28,7 @@ def test_a_64th_of_all_inputs(element, profile, record_property):
     assert result.blocks > 2_000_000
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("element, profile", in_turn(list(ELEMENTS), ["ocp", "te", "gorodecky_sousa"], 2))
 def test_whole_magnitudes_give_the_same_bits(element, profile, record_property):
     """The tree compares whole magnitudes; the other choices are in tests/hdl/config/test_microarchitecture.py."""

@@ -12,6 +12,7 @@ from mxcast.sim import verify
 from .test_stalls import MODES, WIDE, everywhere
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "block, profile, rules",
     [
@@ -40,7 +41,7 @@ def test_all_places_under_stalls(block, profile, rules):
     assert result.passed and result.blocks > 20_000, result.report
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("place", converter_config(WIDE[0], WIDE[1], **WIDE[2]).stages)
 def test_every_place_alone_under_stalls(place):
     config = converter_config("e4m3", "te", source="fp16", block_size=2, registered_after=place)
@@ -48,6 +49,7 @@ def test_every_place_alone_under_stalls(place):
     assert (result := verify(config, blocks=5000)).passed, result.report
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "block, profile, rules",
     [

@@ -142,6 +142,7 @@ def finishes(monkeypatch):
     return calls
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_killed_after_each_tensor(name, tmp_path, finishes):
     """The bytes and the report equal the ones without a kill, and no tensor is converted twice."""
@@ -257,6 +258,7 @@ VERBS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_signal_says_how_it_goes_on(verb, tmp_path, passes):
     made, options = VERBS[verb]

@@ -139,6 +139,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("fault", PLANTED)
 def test_planted_departures_are_named(files, fault, passes, capsys):
     change, said = PLANTED[fault]
@@ -188,7 +189,7 @@ def test_one_of_two_tensors_differs(files, capsys):
     assert document["tensors"]["b.weight"] == {"blocks": 8, "differing": wrong} and "normal_blocks" not in document
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "layout",
     [

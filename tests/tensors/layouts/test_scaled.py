@@ -84,6 +84,7 @@ CASES = [
 WRITTEN = [(layout, str(grain)) for layout in EVERY for grain in layout.forms]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("layout, grain, shape", CASES, ids=lambda value: getattr(value, "name", str(value)))
 def test_every_layout(layout, grain, shape, tmp_path, passes):
     """Scales have every dtype of the layout, and the last blocks are partial. Blocks may have powers of two too."""

@@ -18,6 +18,7 @@ EVERY = [layout for dialect in LAYOUTS.values() for layout in dialect.values()]
 SIZES = 0, 1, 2, 3, 4, 8, 16, 17, 18, 32, 36, 64, 128
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("layout", EVERY, ids=lambda layout: layout.name)
 def test_any_shapes(layout):
     options = ConvertOptions(stored_as=layout.dialect, format=layout.block, include=("*",))
