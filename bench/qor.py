@@ -5,8 +5,9 @@ docs/results.md and README.md.
                                            nothing is
     python bench/qor.py --only 'e4m3 xcu'  only the lines that have all of these words
     python bench/qor.py --list             the lines, and which are on record
-    python bench/qor.py --part decoders    decoders, or nvfp4: hardware of NVFP4 in parts; cells: standard cells, for
-                                           which --paper is a clone of the paper's Verilog (otherwise it is fetched)
+    python bench/qor.py --part decoders    decoders, tiles or hadamard; nvfp4: hardware of NVFP4 in parts; cells:
+                                           standard cells, for which --paper is a clone of the paper's Verilog
+                                           (otherwise it is fetched)
     python bench/qor.py --render           only write the tables, from the records
 
 A line is a task (rules, source, clauses) in a variant (how it is built), a format and a flow. A job of
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from parts.cost import cell_cost, decoder_cost, nvfp4_cost, qor_tables, tile_cost
+from parts.cost import cell_cost, decoder_cost, hadamard_cost, nvfp4_cost, qor_tables, tile_cost
 from parts.pages import filled
 
 from mxcast.explore import Point, jobs, point_of
@@ -177,12 +178,13 @@ def measured(asked: list[Line]) -> Iterator[tuple[Line, dict]]:
 
 
 def rendered(page: str) -> str:
-    parts = (decoder_cost, nvfp4_cost, tile_cost, cell_cost)
-    decoders, nvfp4, tiles, cells = (json.loads(part.KEPT.read_text()) for part in parts)
+    parts = (decoder_cost, nvfp4_cost, tile_cost, hadamard_cost, cell_cost)
+    decoders, nvfp4, tiles, transforms, cells = (json.loads(part.KEPT.read_text()) for part in parts)
     texts = {
         "decoder cost": decoder_cost.markdown(decoders["figures"]),
         "nvfp4 cost": nvfp4_cost.markdown(nvfp4),
         "tile cost": tile_cost.markdown(tiles["figures"]),
+        "hadamard cost": hadamard_cost.markdown(transforms["figures"]),
         "cell cost": cell_cost.markdown(cells["figures"]),
         "cell times": cell_cost.times(cells["figures"]),
     }
@@ -194,7 +196,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", metavar="WORDS", default="")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--render", action="store_true")
-    parser.add_argument("--part", choices=["decoders", "nvfp4", "tiles", "cells"])
+    parser.add_argument("--part", choices=["decoders", "nvfp4", "tiles", "hadamard", "cells"])
     parser.add_argument("--paper", metavar="FOLDER", type=Path)
     options = parser.parse_args(arguments)
     order = list(lines())
@@ -208,7 +210,7 @@ def main(arguments: list[str] | None = None) -> None:
     elif options.part == "tiles":
         tile_cost.keep(options.only)
     elif options.part:
-        {"decoders": decoder_cost, "nvfp4": nvfp4_cost}[options.part].keep()
+        {"decoders": decoder_cost, "nvfp4": nvfp4_cost, "hadamard": hadamard_cost}[options.part].keep()
     elif not options.render:
         for line, figures in measured([line for line in asked if not is_current(line)]):
             print(line, {name: value for name, value in figures.items() if value}, flush=True)
