@@ -123,7 +123,6 @@ PLANTED = [
 ]
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "element, profile, pattern, instead, lemma", [row[1:] for row in PLANTED], ids=[row[0] for row in PLANTED]
 )
@@ -140,7 +139,6 @@ def test_a_planted_bug_is_found_and_shown(element, profile, pattern, instead, le
     assert vectors.shape == (1, 4) and vectors.tolist() == proof.counterexample.block[Role.NUMBERS].tolist()
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("row", [PLANTED[0], PLANTED[-3]], ids=lambda row: row[0])
 def test_a_planted_bug_is_found_in_the_whole_block(row, tmp_path):
     _, element, profile, pattern, instead, _ = row
@@ -150,7 +148,6 @@ def test_a_planted_bug_is_found_in_the_whole_block(row, tmp_path):
     assert proof.status is Status.FAIL and proof.counterexample
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "pattern, instead",
     [

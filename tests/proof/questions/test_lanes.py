@@ -201,7 +201,6 @@ def test_a_key_that_depends_on_the_end_of_a_packet_is_refused(tmp_path: Path) ->
     assert proof.status == "UNKNOWN" and "the key of a beat depends on its marks" in proof.remark
 
 
-@pytest.mark.slow
 def test_packets_are_proved(tmp_path: Path) -> None:
     proof = prove(AXIS, out=tmp_path)
     assert proof.passed, proof.remark

@@ -36,7 +36,6 @@ def planted(config, pattern: str, replacement: str, folder):
     return result, {name.split(" mode ")[0] for name in result.failures}
 
 
-@pytest.mark.sampled(2)
 @needs_icarus
 @pytest.mark.parametrize(
     "pattern, replacement, found_by",
@@ -102,7 +101,6 @@ def test_a_latched_x_is_found(tmp_path):
     assert regress(STOCHASTIC, out=tmp_path, name=NAME, verilog=file, random_blocks=10).passed
 
 
-@pytest.mark.sampled(2)
 @needs_icarus
 @pytest.mark.parametrize("element, source", in_turn(["e3m0", "e4m0_nan_only", "e1m0"], ["fp32", "fp16"], 2))
 def test_the_unused_constant_reaches_no_output(element, source, tmp_path):
