@@ -1,4 +1,4 @@
-"""Hadamard transforms on record are those of today. `test_qor.py` compares the table."""
+"""The record of Hadamard transforms fits the Verilog of today. `test_qor.py` compares the table."""
 
 import json
 

@@ -59,7 +59,7 @@ def multiplied(part: Part, size: int) -> Part:
 
 
 def product_facts(part: Part, size: int, state: str) -> str:
-    """The assumptions about `times` for the operands in a module, which may differ from those of the specification."""
+    """The assumptions about `times` for the operands in a module. The specification may have others."""
     found = re.search(r"\(times (\(.*\)\)) (\(.*\)\))\)\)", multiplied(part, size).text)
     if found is None:
         return ""
