@@ -41,6 +41,8 @@ class Check:
     """Cells of a record in a table, by column."""
 
 
+TIMEOUT = 1800
+"""Seconds for each question of a solver."""
 MUTANTS, SEED = 200, 0
 STIMULI = {"encode": "exhaustive", "decode": "pairs", "cast": "all"}
 """Stimuli that drive all inputs, by operation."""
@@ -62,7 +64,7 @@ def proof_identity(options: dict, subject: Subject) -> dict:
 def proof_outcome(options: dict, subject: Subject) -> dict:
     """Times are processor seconds of the solver, for all readers together."""
     with tempfile.TemporaryDirectory() as folder:
-        proof = prove(subject.config, out=folder, timeout=1800, force=True, **options)
+        proof = prove(subject.config, out=folder, timeout=TIMEOUT, force=True, **options)
     return {
         "solver": proof.solver,
         "solver_version": proof.version,
@@ -92,7 +94,7 @@ def regression_digest(subject: Subject) -> str:
 
 def mutants_outcome(subject: Subject) -> dict:
     with tempfile.TemporaryDirectory() as folder:
-        found = mutate(subject.config, MUTANTS, seed=SEED, out=folder).to_dict()
+        found = mutate(subject.config, MUTANTS, seed=SEED, out=folder, timeout=TIMEOUT).to_dict()
     counts = ("mutants", "killed", "killed_by_suite", "equivalent", "survived", "undecided", "faults", "seed", "yosys")
     return {name: found[name] for name in counts} | mistakes_outcome(subject)
 
