@@ -109,11 +109,11 @@ def _subnormals(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
 
 
 def _subnormal_bits(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
-    """Blocks of one subnormal number, for each place of its leading bit and each bit below. The block would have
+    """Blocks of one subnormal number, for each place of its leading bit and this bit or one below. The block would have
     another scale with another value of this bit, if there is a tensor for which it would.
     """
     last, most = last_bit(rules), rules.scale_format.max_code
-    places, below = np.tril_indices(FP32.man_bits, -1)
+    places, below = np.tril_indices(FP32.man_bits)
     leading, bit = (np.tile(one[below >= last], SAME_BIT) for one in (places, below))
     shape = (TRIES, len(bit))
     drawn = rng.integers(1 << FP32.man_bits, 2 << FP32.man_bits, shape) >> FP32.man_bits - leading

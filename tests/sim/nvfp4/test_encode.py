@@ -278,15 +278,19 @@ def test_the_last_place_of_the_largest_number_is_seen(order, source):
     assert np.mean(seen) > 0.9
 
 
+@pytest.mark.parametrize("source", ["fp32", "bf16"])
 @pytest.mark.parametrize("order", ["te", "ao"])
-def test_each_bit_of_a_subnormal_maximum_is_seen(order):
-    """Another value of any bit, below a leading bit at any place for which a tensor has scales, changes a scale."""
-    rules = nvfp4_encoding("nvfp4", f"nvfp4_{order}")
+def test_each_bit_of_a_subnormal_maximum_is_seen(order, source):
+    """Another value of any bit, from a leading bit downwards at any place for which a tensor has scales, changes a
+    scale.
+    """
+    rules = nvfp4_encoding("nvfp4", f"nvfp4_{order}", source=source)
     given = nearest(rules, seed=5)
     x, right = given[Role.NUMBERS], golden(rules, given)[Role.SCALE]
-    for leading in range(16, FP32.man_bits):
-        for bit in range(leading):
-            changed = np.where(x >> leading == 1, x ^ np.uint32(1 << bit), x)
+    man_bits = rules.source.man_bits
+    for leading in range(man_bits - 7, man_bits):
+        for bit in range(leading + 1):
+            changed = np.where(x >> leading == 1, x ^ x.dtype.type(1 << bit), x)
             other = golden(rules, given.with_arrays({Role.NUMBERS: changed}))[Role.SCALE]
             assert (other != right).any(), (leading, bit)
 
