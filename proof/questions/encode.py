@@ -16,7 +16,7 @@ from ..netlist.structure import wiring
 from ..specification.encode import Specification, bits
 from ..specification.mutants.encode import ENCODE_MUTANTS
 from .provable import Provable
-from .question import Question, constant, declared, question, text, vector
+from .question import Question, constant, declared, question, vector
 
 
 class ProvableEncode(Provable[Encode, Specification]):
@@ -283,29 +283,3 @@ class _Mode:
 def _slice(part: Part, port: str, width: int, lane: int) -> str:
     """The bits of a lane in a port of a part."""
     return f"((_ extract {width * (lane + 1) - 1} {width * lane}) {part.wire(port, 's')})"
-
-
-def difference(one: Design, other: Design, module: str) -> str:
-    """The question whether a module of two designs, with the same ports, can differ in an output: with ``sat`` the
-    constant ``differs`` is true.
-    """
-    cut = Cut(module)
-    a, b = one.parts(cut)[0], other.parts(cut)[0]
-    b = Part(f"other_{module}", b.text.replace(f"|{module}", f"|other_{module}"))
-    ports = {
-        direction: [name for name, port in one.modules[module]["ports"].items() if port["direction"] == direction]
-        for direction in ("input", "output")
-    }
-    same = {
-        direction: " ".join(f"(= {a.wire(name, 's')} {b.wire(name, 't')})" for name in names)
-        for direction, names in ports.items()
-    }
-    return text(
-        f"can {module} differ?",
-        a.text,
-        b.text,
-        a.state("s"),
-        b.state("t"),
-        f"(assert (and true {same['input']}))\n",
-        f"(declare-const differs Bool)\n(assert (= differs (not (and true {same['output']}))))\n(assert differs)\n",
-    )

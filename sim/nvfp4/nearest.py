@@ -43,6 +43,10 @@ TRIES = 32
 
 IS_RECIPROCAL = {Order.TE: True, Order.PAPER: True, Order.AO: False, Order.AO_SINGLE: False}
 """Whether the factor of an order that multiplies is a reciprocal; then its divisor is chosen, not the factor."""
+UNDERFLOW = 2.0 ** (FP32.lowest_exponent - 1)
+"""The largest quotient that is rounded to zero."""
+UNDERFLOWS = 512
+"""Blocks whose quotient is next to it."""
 
 
 def nearest(rules: Nvfp4Encode, seed: int) -> Transactions:
@@ -50,6 +54,8 @@ def nearest(rules: Nvfp4Encode, seed: int) -> Transactions:
     rng = np.random.default_rng(seed)
     factors = [_factors(rules, rng)] if rules.order in IS_RECIPROCAL else []
     every = [_maxima(rules, rng), _nans(rules), _subnormals(rules, rng), _subnormal_bits(rules, rng), *factors]
+    if rules.order is Order.MODELOPT:  # a quotient of zero has a scale of its own
+        every.append(_underflows(rules, rng))
     return Transactions.joined(every)
 
 
@@ -128,6 +134,16 @@ def _subnormal_bits(rules: Nvfp4Encode, rng: np.random.Generator) -> Transaction
         is_seen = scale_codes(rules, numbers, k) != scale_codes(rules, other, k)
     number, tensor = _chosen(is_seen, numbers, tensors)
     return with_patterns(rules, number[:, None] * (np.arange(rules.block_size) == 0), tensor)
+
+
+def _underflows(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
+    """Blocks of one number whose quotient is at or next to `UNDERFLOW`. A third have the smallest number."""
+    last = last_bit(rules)
+    drawn = rng.integers(1, 1 << FP32.man_bits, UNDERFLOWS) >> rng.integers(last, FP32.man_bits, UNDERFLOWS)
+    drawn[::3] = 1
+    numbers = (np.maximum(drawn, 1) << last).astype(np.uint32)
+    tensors = fitted(rules, numbers, np.full(UNDERFLOWS, STEPS[-1]), np.full(UNDERFLOWS, UNDERFLOW), rng)
+    return with_patterns(rules, numbers[:, None] * (np.arange(rules.block_size) == 0), tensors)
 
 
 def _factors(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:

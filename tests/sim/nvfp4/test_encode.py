@@ -295,6 +295,23 @@ def test_each_bit_of_a_subnormal_maximum_is_seen(order, source):
             assert (other != right).any(), (leading, bit)
 
 
+@pytest.mark.parametrize("source", ["fp32", "bf16"])
+def test_quotients_at_and_next_to_underflow_are_tried(source):
+    """By fractions: a block of one number whose quotient is half of the smallest number has the scale of zero."""
+    rules = nvfp4_encoding("nvfp4", "nvfp4_modelopt", source=source)
+    given = nearest(rules, seed=5)
+    found = golden(rules, given)[Role.SCALE][:, 0]
+    seen = set()
+    for block, k, scale in zip(given[Role.NUMBERS].tolist(), given[Role.SCALE_CONSTANT][:, 0].tolist(), found):
+        if 0 < k < 0x7F800000 and sum(block) == block[0] < 1 << rules.source.man_bits:
+            divisor = rounded(6 * value_of(decode(k, FP32)))
+            distance = value_of(decode(block[0], rules.source)) / divisor * 2**150 - 1
+            if abs(distance) < Fraction(1, 1 << 20):
+                seen.add((distance > 0) - (distance < 0))
+                assert scale == (1 if distance > 0 else 0x38)
+    assert seen == {-1, 0, 1}
+
+
 @pytest.mark.parametrize(
     "order, source",
     [
