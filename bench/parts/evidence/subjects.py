@@ -135,6 +135,7 @@ EVIDENCE = (
     Group(operation="encode", formats=("nvfp4",), profiles=TE, checks=MUTATED),
     Group(operation="encode", formats=("nvfp4",), profiles=TE, source="bf16", checks=PROVED),
     Group(operation="encode", formats=("nvfp4",), profiles=ORDERS, checks=PROVED),
+    Group(operation="encode", formats=("nvfp4",), profiles=("nvfp4_modelopt",), checks=("mutants",)),
     *(
         Group(operation="encode", formats=("nvfp4",), profiles=(profile,), settings=settings, checks=PROVED)
         for profile, settings in FORMS
@@ -151,7 +152,7 @@ EVIDENCE = (
         checks=("proved", "all inputs"),
     ),
     Group(operation="decode", formats=("nvfp4",), profiles=TE, checks=MUTATED),
-    Group(operation="decode", formats=("nvfp4",), profiles=CONVENTIONS, checks=PROVED),
+    Group(operation="decode", formats=("nvfp4",), profiles=CONVENTIONS, checks=MUTATED),
     Group(operation="hadamard", formats=("hadamard16",), profiles=("te",), checks=MUTATED),
     Group(operation="hadamard", formats=("hadamard16",), profiles=("te",), settings="form=limbs", checks=PROVED),
     Group(operation="tile", formats=BLOCKS, profiles=("ocp",), checks=("proved",)),
