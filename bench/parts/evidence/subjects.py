@@ -182,7 +182,8 @@ EVIDENCE = (
 """Everything that is asked for, in the order of the tables. Of encoders one profile of each set of rules is proved; all
 inputs are taken of both roundings that profiles have, three of the ways with NaN and Inf, exact and rounded thresholds,
 and a 16-bit source. Encoders to NVFP4 are those from FP32 by thresholds. Every element is taken of all formats, in
-encoders from 16-bit sources, and of one cast from FP32. Mutants of the Verilog of NVFP4 are of two orders and two conventions.
+encoders from 16-bit sources, and of one cast from FP32. Mutants of the Verilog of NVFP4 are of two orders and two
+conventions.
 """
 
 
