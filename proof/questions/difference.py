@@ -32,7 +32,6 @@ def differences(one: Design, other: Design, module: str, domain: str = "true") -
     and `STEPS` wires further on: if these cannot differ, neither can what follows them.
     """
     a, b = (design.parts(Cut(module, kept=NAMED))[0] for design in (one, other))
-    whole = (design.parts(Cut(module))[0] for design in (one, other))
     netlists = Netlist(one, module), Netlist(other, module)
     inputs = [name for name, port in netlists[0].ports.items() if port["direction"] == "input"]
     passed: set[str] = set()
@@ -41,7 +40,8 @@ def differences(one: Design, other: Design, module: str, domain: str = "true") -
         with suppress(StructureError):  # a wire is not in both texts
             yield _question(a, b, domain, inputs, compared)
         passed |= {name for name, _ in compared}
-    yield _question(*whole, domain, inputs, netlists[0].outputs())
+    a, b = (design.parts(Cut(module))[0] for design in (one, other))
+    yield _question(a, b, domain, inputs, netlists[0].outputs())
 
 
 def changed(one: Netlist, other: Netlist, passed: Collection[str] = ()) -> list[Bit]:
