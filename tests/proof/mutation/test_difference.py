@@ -1,6 +1,4 @@
-"""Questions whether a module of two designs differs: what is asked first, and answers for changes with and without
-effect.
-"""
+"""Questions whether a module of two designs differs: the first wires behind a change, and the answers."""
 
 from __future__ import annotations
 
