@@ -1,5 +1,5 @@
 """Scales and tensor scales for NVFP4 decoders whose results depend on single bits: subnormal tensor scales, and factors
-that are subnormal.
+that are subnormal or give products next to infinity.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ def single_bits(rules: Nvfp4Decode, seed: int) -> tuple[np.ndarray, np.ndarray]:
     pairs = [_subnormal(rules, rng)]
     for to in dict.fromkeys((FP32, rules.destination)):  # the factor is binary32
         pairs += _of_small_factors(rules, to, rng)
-    if rules.convention is Convention.AMAX:
+    if rules.convention is Convention.AMAX:  # no product is beyond infinity
         pairs.append(_beyond_middles(rules))
+    else:
+        pairs.append(_of_large_factors(rules, rng))
     codes, g = zip(*pairs, strict=True)
     return np.concatenate(codes), np.concatenate(g).astype(np.uint32)
 
@@ -55,6 +57,17 @@ def _of_small_factors(
         (codes, np.clip(fields, 1, FP32.inf_field - 1 >> bits) << bits | fraction),
         (codes, _inverted(rules, codes, unit * middles) + rng.choice(BESIDE, place.size)),
     ]
+
+
+def _of_large_factors(rules: Nvfp4Decode, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Factors whose product with an element reaches infinity, or exceeds it by one bit, each bit of binary32."""
+    to = rules.destination
+    elements = code_values(rules.block.element)[1 : rules.block.element.max_code + 1].astype(np.float64)
+    element, bit = np.indices((len(elements), FP32.man_bits + 1)).reshape(2, -1).repeat(SAME_BIT, axis=1)
+    codes = rng.integers(1, rules.block.scale.max_code + 1, element.size)
+    beyond = 1 + (np.arange(element.size) % 2) * 2.0 ** (bit - FP32.man_bits - 1)
+    wanted = 2.0 ** (to.emax + 1) / elements[element] * beyond
+    return codes, _inverted(rules, codes, wanted) + rng.choice(BESIDE, element.size)
 
 
 def _beyond_middles(rules: Nvfp4Decode) -> tuple[np.ndarray, np.ndarray]:

@@ -136,6 +136,18 @@ def test_each_bit_of_a_subnormal_tensor_scale_is_seen(profile, leading):
     assert not verify(config, design=design, stimuli="bits").passed
 
 
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("profile", ["nvfp4_modelopt", "nvfp4_compressed_tensors"])
+@pytest.mark.parametrize("product", ["one_and_half", "two", "three", "four", "six"])
+@pytest.mark.parametrize("bit", [0, 3, 22])
+def test_products_that_exceed_infinity_by_one_bit_are_seen(profile, product, bit):
+    """These products stay numbers, or become NaN in place of Inf."""
+    config, design = changed(
+        f"{product} >= 31'h7f800000", f"{product} >= 31'h{0x7F800001 + (1 << bit):08x}", profile=profile
+    )
+    assert not verify(config, design=design, stimuli="bits").passed
+
+
 @pytest.mark.parametrize("bit", [32, 44])
 def test_single_bits_beyond_the_middle_are_seen(bit):
     """A bit is missing among those that decide about a result just above the middle of two subnormal numbers."""
