@@ -363,7 +363,7 @@ def _domains(config: HardwareConfig) -> list[list[str]]:
     """The inputs of the whole that are in the domain of the specification, as statements about the state ``s``: at
     once, and in two parts, one of which has zero, Inf or NaN as a constant of a tensor.
     """
-    if config.alternatives:
+    if config.alternatives:  # each mode has a domain
         return [["true"]]
     words = {port.role: f"(|{TOP}_n {port.name}| s)" for port in config.operation_ports if port.direction == "input"}
     domain = provable(config).domain(config.numerics, words)

@@ -20,7 +20,7 @@ NAMED = "*/w:* */w:$* %d */w:_*_ %d"
 """The selection of all other wires."""
 
 STEPS = 3
-"""Wires after a change about which is asked before the outputs."""
+"""Questions about wires, before the one about the outputs."""
 
 Bit = tuple[str, int]
 """A bit of a wire: name and place."""
@@ -28,8 +28,8 @@ Bit = tuple[str, int]
 
 def differences(one: Design, other: Design, module: str, domain: str = "true") -> Iterator[Question]:
     """Questions whether a module of two designs, with the same ports, can differ for inputs in a domain, a statement
-    about the state ``s``. The last is about the outputs, and those before about the first named wires behind a change,
-    and `STEPS` wires further on: if these cannot differ, neither can what follows them.
+    about the state ``s``. The first is about the first named wires behind a change, each of the others about the wires
+    that follow, and the last about the outputs. If wires cannot differ, neither can what follows them.
     """
     a, b = (design.parts(Cut(module, kept=NAMED))[0] for design in (one, other))
     netlists = Netlist(one, module), Netlist(other, module)
@@ -76,7 +76,6 @@ class Netlist:
             if content["port_directions"][port] == "output"
             for place, bit in enumerate(bits)
         }
-
         self.entering = {bit for port in self.ports.values() if port["direction"] == "input" for bit in port["bits"]}
 
     def outputs(self) -> list[Bit]:
@@ -146,7 +145,6 @@ def _asked(a: Part, b: Part, domain: str, inputs: Iterable[str], compared: Itera
 
     same = " ".join(f"(= {bit(a, 's', *one)} {bit(b, 't', *one)})" for one in compared)
     entering = " ".join(f"(= {a.wire(name, 's')} {b.wire(name, 't')})" for name in inputs)
-
     return text(
         f"can {a.name} differ?",
         a.text,
