@@ -327,36 +327,44 @@ def _judged(
     config: HardwareConfig, planted: Planted, shows: Callable[[Question, Answer], bool], timeout: float
 ) -> tuple[Fate, str]:
     """The decision about a mutant that no stimulus has found: perhaps the change never matters."""
-    asked, doubt = provable(config), ""
-    if not asked.is_asked_whole:  # it has many lemmas: those that did not change are in the cache
-        try:
-            part, is_same = asked.unchanged(config, planted.right, planted.wrong), False
-            for lemma in asked.composed(config, planted.wrong, asked.specification):
-                if (answer := _other_answer(lemma, timeout)) is None:
-                    continue
-                if part and lemma.name.startswith(part.name):
-                    is_same = is_same or _other_answer(part, timeout) is None
-                    if is_same:
-                        continue
-                doubt = f"the lemma {lemma.name} does not hold"
-                if lemma.has_block and answer.result == "sat" and shows(lemma, answer):
-                    values = ", ".join(f"{name} {value:#x}" for name, value in answer.values.items())
-                    return Fate.SURVIVED, f"{doubt}: {values}"
-                break
-        except StructureError as error:
-            doubt = str(error)
-        if not doubt:
-            return Fate.EQUIVALENT, "proved composed"
-    else:
+    fate, by = _proved(config, planted, shows, min(timeout, PATIENCE))
+    if fate is not Fate.UNDECIDED:
+        return fate, by
+    if any(planted.is_same(TOP, min(timeout, PATIENCE), parts) for parts in _domains(config)):
+        return Fate.EQUIVALENT, "the whole is what it was"
+    return _proved(config, planted, shows, timeout) if timeout > PATIENCE else (fate, by)
+
+
+def _proved(
+    config: HardwareConfig, planted: Planted, shows: Callable[[Question, Answer], bool], timeout: float
+) -> tuple[Fate, str]:
+    """The decision by the proof of the converter."""
+    asked = provable(config)
+    if asked.is_asked_whole:
         proof: Proof = prove(config, rtl=planted.folder / MUTANT, name=TOP, timeout=timeout)
         if proof.status is Status.PASS:
             return Fate.EQUIVALENT, f"proved {proof.method}"
         if proof.counterexample:
             return Fate.SURVIVED, proof.counterexample.report
-        doubt = str(proof.status)
-    if any(planted.is_same(TOP, min(timeout, PATIENCE), parts) for parts in _domains(config)):
-        return Fate.EQUIVALENT, "the whole is what it was"
-    return Fate.UNDECIDED, doubt
+        return Fate.UNDECIDED, str(proof.status)
+    # it has many lemmas: those that did not change are in the cache
+    try:
+        part, is_same = asked.unchanged(config, planted.right, planted.wrong), False
+        for lemma in asked.composed(config, planted.wrong, asked.specification):
+            if (answer := _other_answer(lemma, timeout)) is None:
+                continue
+            if part and lemma.name.startswith(part.name):
+                is_same = is_same or _other_answer(part, timeout) is None
+                if is_same:
+                    continue
+            doubt = f"the lemma {lemma.name} does not hold"
+            if lemma.has_block and answer.result == "sat" and shows(lemma, answer):
+                values = ", ".join(f"{name} {value:#x}" for name, value in answer.values.items())
+                return Fate.SURVIVED, f"{doubt}: {values}"
+            return Fate.UNDECIDED, doubt
+    except StructureError as error:
+        return Fate.UNDECIDED, str(error)
+    return Fate.EQUIVALENT, "proved composed"
 
 
 def _domains(config: HardwareConfig) -> list[list[str]]:

@@ -123,6 +123,7 @@ PLANTED = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "element, profile, pattern, instead, lemma", [row[1:] for row in PLANTED], ids=[row[0] for row in PLANTED]
 )

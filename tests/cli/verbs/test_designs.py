@@ -30,6 +30,7 @@ BOTH = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
 @pytest.mark.parametrize("verb", ["prove", "test", "mutate", "verify"])
 def test_a_check_refuses_another_configuration(verb, force, folder, fails):

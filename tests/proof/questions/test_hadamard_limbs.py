@@ -172,6 +172,7 @@ def test_parts_that_are_exchanged_are_not_proved(right, wrong, sentence, text, t
         list(asked.composed(CONFIG, design, asked.specification))
 
 
+@pytest.mark.slow
 def test_a_planted_bug_is_refuted_with_a_block(tmp_path):
     file = tmp_path / "dut.v"
     file.write_text(planted(verilog(CONFIG, "dut"), r"x\[62:48\] > 15'h7f80", "x[62:48] > 15'h7f81"))
