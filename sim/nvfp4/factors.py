@@ -25,17 +25,17 @@ def factors(rules: Nvfp4Encode) -> Iterator[Transactions]:
     another scale, and random bits another limit.
     """
     if rules.block.tensor_scale is None:
-        yield _blocks(
-            rules, code_values(rules.block.scale)[1 : rules.scale_format.max_code + 1], np.ones(1, np.float32)
-        )
+        yield under(rules, code_values(rules.block.scale)[1 : rules.scale_format.max_code + 1], np.ones(1, np.float32))
         return
     for start in range(0, 1 << FP32.man_bits, CHUNK):
         significands = ONE + np.arange(start, start + CHUNK, dtype=np.uint32)
-        yield _blocks(rules, np.ones(1, np.float32), significands.view(np.float32))
+        yield under(rules, np.ones(1, np.float32), significands.view(np.float32))
 
 
-def _blocks(rules: Nvfp4Encode, s: np.ndarray, d: np.ndarray) -> Transactions:
-    """Blocks under scales s and constants d. The last number of each is the largest, and has the largest code."""
+def under(rules: Nvfp4Encode, s: np.ndarray, d: np.ndarray) -> Transactions:
+    """Blocks under scales s and constants d, with numbers on both sides of each limit. The last number of each is the
+    largest, and has the largest code.
+    """
     order, last = ORDERS[rules.order], last_bit(rules)
     factor = order.factor(s, d)[:, None]
     limits = UNSCALED[order.scaled](BOUNDARIES, factor).view(np.uint32).astype(np.int64) >> last
@@ -48,7 +48,7 @@ def _blocks(rules: Nvfp4Encode, s: np.ndarray, d: np.ndarray) -> Transactions:
     blocks = np.zeros((len(factor), rules.block_size), np.uint32)
     blocks[:, : beside.shape[1]], blocks[:, -1:] = beside, largest
     constants = {
-        Role.SCALE_CONSTANT: _constant_of_one(rules, largest[:, 0].view(np.float32)),
+        Role.SCALE_CONSTANT: _constant(rules, s, largest[:, 0].view(np.float32)),
         Role.ELEMENT_CONSTANT: d,
         Role.TENSOR_AMAX: d * np.float32(float(E2M1.max_value) * rules.scale_max),
     }
@@ -58,7 +58,7 @@ def _blocks(rules: Nvfp4Encode, s: np.ndarray, d: np.ndarray) -> Transactions:
     return Transactions({Role.NUMBERS: numbers.astype(f"u{rules.source.bits // 8}"), **words})
 
 
-def _constant_of_one(rules: Nvfp4Encode, largest: np.ndarray) -> np.ndarray:
-    """The constants under which blocks with these largest magnitudes have a scale of 1."""
+def _constant(rules: Nvfp4Encode, s: np.ndarray, largest: np.ndarray) -> np.ndarray:
+    """The constants under which blocks with these largest magnitudes have the scales s."""
     of_one, of_two = AMAX_OF[rules.order](np.ones(2, np.float32), np.array([1, 2], np.float32))
-    return of_one / largest if of_two < of_one else largest / of_one
+    return of_one * s / largest if of_two < of_one else largest / (of_one * s)

@@ -1,5 +1,5 @@
 """Input blocks for NVFP4 encoders whose results depend on single bits: numbers whose products are nearest to a limit,
-largest magnitudes that differ in one last place, NaN of one bit, and the bits of subnormal numbers.
+largest magnitudes that differ in one last place, NaN of one bit, the bits of subnormal numbers, and `divisions`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from ...models.arrays.codes import code_values
 from ...models.fast.nvfp4_encode import ORDERS, tensor_constants
 from ...spec import FP32, Nvfp4Encode, Order
 from ..transactions import Transactions
+from .divisions import divisions
 from .stimuli import (
     BOUNDARIES,
     INF,
@@ -56,6 +57,8 @@ def nearest(rules: Nvfp4Encode, seed: int) -> Transactions:
     every = [_maxima(rules, rng), _nans(rules), _subnormals(rules, rng), _subnormal_bits(rules, rng), *factors]
     if rules.order is Order.MODELOPT:  # a quotient of zero has a scale of its own
         every.append(_underflows(rules, rng))
+    if rules.order is Order.COMPRESSED_TENSORS:
+        every.append(divisions(rules, rng))
     return Transactions.joined(every)
 
 

@@ -22,6 +22,7 @@ from mxcast.models.exact.encode import decode
 from mxcast.models.exact.nvfp4_encode import ORDERS, Constants, block_scale, encode_under
 from mxcast.models.fast.nvfp4_encode import tensor_constants
 from mxcast.sim import verify
+from mxcast.sim.nvfp4.divisions import divisions
 from mxcast.sim.nvfp4.factors import CHUNK, factors
 from mxcast.sim.nvfp4.nearest import nearest
 from mxcast.sim.operations import golden
@@ -310,6 +311,29 @@ def test_quotients_at_and_next_to_underflow_are_tried(source):
                 seen.add((distance > 0) - (distance < 0))
                 assert scale == (1 if distance > 0 else 0x38)
     assert seen == {-1, 0, 1}
+
+
+IN_DIVISION = {
+    "an early comparison": (r"(quotient_digit22 = .*) >= d_significand;", r"\1 >= (d_significand | 24'h000400);"),
+    "a late comparison": (
+        r"quotient_digit3 = { (\w+), 1'h0 }",
+        r"quotient_digit3 = { \1[23:16], 1'b0, \1[14:0], 1'h0 }",
+    ),
+    "a late remainder": (
+        r"quotient_left3 = (\w+) \? (\w+) : { (\w+)\[22:0\], 1'h0 };",
+        r"quotient_left3 = \1 ? \2 : { \3[22:2], 1'b1, \3[0], 1'h0 };",
+    ),
+}
+"""Changes of the emitted text."""
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("bug", IN_DIVISION)
+def test_each_bit_of_a_division_is_seen(bug):
+    config = nvfp4_config("nvfp4", "nvfp4_compressed_tensors")
+    text, count = re.subn(*IN_DIVISION[bug], verilog(config, "dut"))
+    given = divisions(config.numerics, np.random.default_rng(5))
+    assert count == 1 and driver_of(text, "dut", config)(given).differ(golden(config.numerics, given)).any()
 
 
 @pytest.mark.parametrize(
