@@ -1,5 +1,5 @@
-"""Scales and tensor scales for NVFP4 decoders whose results depend on single bits: subnormal tensor scales, and factors
-that are subnormal or give products next to infinity.
+"""Scales and tensor scales for NVFP4 decoders whose results depend on single bits: subnormal tensor scales, factors
+that are subnormal or give products next to infinity, and `divisions`.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ import numpy as np
 
 from ...models.arrays.codes import code_values
 from ...spec import FP32, Convention, FloatFormat, Nvfp4Decode
+from .divisions import divisions
 
 SAME_BIT = 16
 """Pairs for each bit."""
@@ -19,12 +20,16 @@ BESIDE = (-1, 0, 1)
 
 def single_bits(rules: Nvfp4Decode, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Scale bytes (n,) and patterns of tensor scales (n,). The last bit of a tensor scale that is set is each bit below
-    the first one, once with random bits between them and once alone. Others have factors next to a limit.
+    the first one, once with random bits between them and once alone. Others have factors next to a limit, or are
+    `divisions`.
     """
     rng = np.random.default_rng(seed)
     pairs = [_subnormal(rules, rng)]
     for to in dict.fromkeys((FP32, rules.destination)):  # the factor is binary32
         pairs += _of_small_factors(rules, to, rng)
+    if rules.convention is Convention.DIVISOR:
+        codes, d = divisions(rules.block.scale, rng)
+        pairs.append((codes, d.view(np.uint32)))
     if rules.convention is Convention.AMAX:  # no product is beyond infinity
         pairs.append(_beyond_middles(rules))
     else:

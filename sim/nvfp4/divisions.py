@@ -1,5 +1,6 @@
-"""Input blocks for NVFP4 encoders of the order `Order.COMPRESSED_TENSORS`, whose divisor of the numbers is a quotient
-s / d. They try the comparisons of a long division with remainders at all distances from the divisor.
+"""Long divisions of a scale by a constant of a tensor, which compare remainder and divisor at all distances. Quotients
+are what numbers are divided by in encoders to NVFP4 of the order `Order.COMPRESSED_TENSORS`, and factors in decoders of
+the convention `Convention.DIVISOR`.
 """
 
 from __future__ import annotations
@@ -7,9 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...models.arrays.codes import code_values
-from ...spec import FP32, Nvfp4Encode
-from ..transactions import Transactions
-from .factors import under
+from ...spec import FP32, FloatFormat
 
 SIGNIFICAND = FP32.man_bits + 1
 LEAST, END = 1 << FP32.man_bits, 2 << FP32.man_bits
@@ -23,41 +22,44 @@ NEAREST = 64
 """Divisions next to a rounding."""
 
 Division = tuple[np.ndarray, np.ndarray]
-"""Scales s, and significands d of constants."""
+"""Codes of scales, and significands of constants."""
 
 
-def divisions(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
-    """Blocks of `COPIES` of all divisions `_of_each_distance` and of those `_next_to_roundings`."""
-    scales = code_values(rules.block.scale)[1 : rules.scale_format.max_code + 1].astype(np.float32)
-    kept = [part(scales, rng) for part in (_of_each_distance, _next_to_roundings) for _ in range(COPIES)]
-    s, d = (np.concatenate(some) for some in zip(*kept))
-    return under(rules, s, np.ldexp(d, -FP32.man_bits).astype(np.float32))
-
-
-def _of_each_distance(scales: np.ndarray, rng: np.random.Generator) -> Division:
-    """For each digit of s / d and each length of the distance between the remainder and d, a division whose digit is 0,
-    one whose digit is 1, and one with a remainder of one bit more than d. Half of the divisors are next to the largest.
+def divisions(scale: FloatFormat, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Codes (n,) of scales, and constants (n,) from 1 to 2: `COPIES` of all divisions `_of_each_distance` and of those
+    `_next_to_roundings`.
     """
-    s, d = rng.choice(scales, TRIED), rng.integers(LEAST, END, TRIED)
+    kept = [part(scale, rng) for part in (_of_each_distance, _next_to_roundings) for _ in range(COPIES)]
+    codes, significands = (np.concatenate(some) for some in zip(*kept))
+    return codes, np.ldexp(significands, -FP32.man_bits).astype(np.float32)
+
+
+def _of_each_distance(scale: FloatFormat, rng: np.random.Generator) -> Division:
+    """For each digit and each length of the distance between remainder and divisor, a division whose digit is 0, one
+    whose digit is 1, and one whose remainder has a bit more than the divisor. Half of the divisors are next to the
+    largest.
+    """
+    codes, d = rng.integers(1, scale.max_code + 1, TRIED), rng.integers(LEAST, END, TRIED)
     d[::2] = END - 1 - (rng.integers(0, LEAST, TRIED // 2) >> rng.integers(0, SIGNIFICAND, TRIED // 2))
-    left, kept = _dividend(s), []
+    left, kept = _dividends(scale)[codes], []
     for _ in range(DIGITS):
         step = 2 * left
         digit, length = step >= d, np.frexp(abs(step - d))[1]
         kept.append(np.unique((length * 3 + digit + (step >= END)).astype(np.uint8), return_index=True)[1])
         left = np.where(digit, step - d, step)
     rows = np.unique(np.concatenate(kept))
-    return s[rows], d[rows]
+    return codes[rows], d[rows]
 
 
-def _next_to_roundings(scales: np.ndarray, rng: np.random.Generator) -> Division:
-    """The divisions that are next to halfway between two numbers, on both sides."""
-    s, d = rng.choice(scales, MORE), rng.integers(LEAST, END, MORE)
-    dividend = _dividend(s) << DIGITS
+def _next_to_roundings(scale: FloatFormat, rng: np.random.Generator) -> Division:
+    """Divisions whose quotients are next to halfway between two numbers, on both sides."""
+    codes, d = rng.integers(1, scale.max_code + 1, MORE), rng.integers(LEAST, END, MORE)
+    dividend = _dividends(scale)[codes] << DIGITS
     quotient, rest = np.divmod(dividend << (dividend < d << SIGNIFICAND), d)  # the last bit is a half
     rows = np.argpartition(np.where(quotient & 1, rest, d - rest), NEAREST - 1)[:NEAREST]
-    return s[rows], d[rows]
+    return codes[rows], d[rows]
 
 
-def _dividend(s: np.ndarray) -> np.ndarray:
-    return (np.frexp(s)[0] * LEAST).astype(np.int64)
+def _dividends(scale: FloatFormat) -> np.ndarray:
+    """The significand of each scale, below all significands of constants."""
+    return (np.frexp(code_values(scale)[: scale.max_code + 1])[0] * LEAST).astype(np.int64)

@@ -1,5 +1,5 @@
 """Input blocks for NVFP4 encoders whose results depend on single bits: numbers whose products are nearest to a limit,
-largest magnitudes that differ in one last place, NaN of one bit, the bits of subnormal numbers, and `divisions`.
+largest magnitudes that differ in one last place, NaN of one bit, Inf, the bits of subnormal numbers, and `divisions`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ...models.fast.nvfp4_encode import ORDERS, tensor_constants
 from ...spec import FP32, Nvfp4Encode, Order
 from ..transactions import Transactions
 from .divisions import divisions
+from .factors import under
 from .stimuli import (
     BOUNDARIES,
     INF,
@@ -58,7 +59,8 @@ def nearest(rules: Nvfp4Encode, seed: int) -> Transactions:
     if rules.order is Order.MODELOPT:  # a quotient of zero has a scale of its own
         every.append(_underflows(rules, rng))
     if rules.order is Order.COMPRESSED_TENSORS:
-        every.append(divisions(rules, rng))
+        codes, d = divisions(rules.block.scale, rng)
+        every.append(under(rules, code_values(rules.block.scale)[codes], d))
     return Transactions.joined(every)
 
 
@@ -89,16 +91,19 @@ def _maxima(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
 
 
 def _nans(rules: Nvfp4Encode) -> Transactions:
-    """Every lane with each NaN whose fraction is one bit; and alone with patterns that one bit tells from NaN."""
+    """Every lane with each NaN whose fraction is one bit; and alone with patterns that one bit tells from NaN, Inf
+    among them.
+    """
     lanes, nan = np.arange(rules.block_size), INF | 1 << FP32.man_bits - 1
     bits = np.arange(last_bit(rules), FP32.man_bits, dtype=np.uint32)
     fractions = np.uint32(1) << bits[(np.arange(len(bits))[:, None] + lanes) % len(bits)]
     numbers = np.tile(
-        np.uint32(nan) ^ np.uint32(1) << np.arange(FP32.man_bits, FP32.bits - 1, dtype=np.uint32), len(lanes)
+        np.uint32(nan) ^ np.uint32(1) << np.arange(FP32.man_bits - 1, FP32.bits - 1, dtype=np.uint32), len(lanes)
     )
-    alone = np.where(np.repeat(lanes, FP32.exp_bits)[:, None] == lanes, numbers[:, None], 0)
+    alone = np.where(np.repeat(lanes, FP32.exp_bits + 1)[:, None] == lanes, numbers[:, None], 0)
+    tensors = np.where(numbers == INF, ONE, numbers)
     return with_patterns(
-        rules, np.concatenate([INF | fractions, alone]), np.concatenate([np.full(len(bits), ONE), numbers])
+        rules, np.concatenate([INF | fractions, alone]), np.concatenate([np.full(len(bits), ONE), tensors])
     )
 
 

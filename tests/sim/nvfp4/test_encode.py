@@ -22,7 +22,6 @@ from mxcast.models.exact.encode import decode
 from mxcast.models.exact.nvfp4_encode import ORDERS, Constants, block_scale, encode_under
 from mxcast.models.fast.nvfp4_encode import tensor_constants
 from mxcast.sim import verify
-from mxcast.sim.nvfp4.divisions import divisions
 from mxcast.sim.nvfp4.factors import CHUNK, factors
 from mxcast.sim.nvfp4.nearest import nearest
 from mxcast.sim.operations import golden
@@ -327,12 +326,22 @@ IN_DIVISION = {
 """Changes of the emitted text."""
 
 
+@pytest.mark.sampled(16, first=8)
+@pytest.mark.parametrize("lane", range(16))
+def test_inf_of_each_lane_is_seen(lane):
+    config = nvfp4_config("nvfp4", "nvfp4_paper")
+    place = rf"x\[{32 * lane + 30}:{32 * lane}\]"
+    text, count = re.subn(f"(= {place}) > 31'h7f800000", r"\1 >= 31'h7f800000", verilog(config, "dut"))
+    given = nearest(config.numerics, seed=5)
+    assert count == 1 and driver_of(text, "dut", config)(given).differ(golden(config.numerics, given)).any()
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("bug", IN_DIVISION)
 def test_each_bit_of_a_division_is_seen(bug):
     config = nvfp4_config("nvfp4", "nvfp4_compressed_tensors")
     text, count = re.subn(*IN_DIVISION[bug], verilog(config, "dut"))
-    given = divisions(config.numerics, np.random.default_rng(5))
+    given = nearest(config.numerics, seed=5)
     assert count == 1 and driver_of(text, "dut", config)(given).differ(golden(config.numerics, given)).any()
 
 
