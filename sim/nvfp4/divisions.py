@@ -17,7 +17,7 @@ DIGITS = SIGNIFICAND + 2
 """Bits of the quotient, with two for its rounding."""
 TRIED, MORE = 1 << 19, 1 << 22
 """Divisions of which some are kept."""
-COPIES = 4
+COPIES = 6
 NEAREST = 64
 """Divisions next to a rounding."""
 
@@ -36,8 +36,8 @@ def divisions(scale: FloatFormat, rng: np.random.Generator) -> tuple[np.ndarray,
 
 def _of_each_distance(scale: FloatFormat, rng: np.random.Generator) -> Division:
     """For each digit and each length of the distance between remainder and divisor, a division whose digit is 0, one
-    whose digit is 1, and one whose remainder has a bit more than the divisor. Half of the divisors are next to the
-    largest.
+    whose digit is 1, and one whose remainder would be too long three digits later, if this digit were 0. Half of the
+    divisors are next to the largest.
     """
     codes, d = rng.integers(1, scale.max_code + 1, TRIED), rng.integers(LEAST, END, TRIED)
     d[::2] = END - 1 - (rng.integers(0, LEAST, TRIED // 2) >> rng.integers(0, SIGNIFICAND, TRIED // 2))
@@ -45,7 +45,8 @@ def _of_each_distance(scale: FloatFormat, rng: np.random.Generator) -> Division:
     for _ in range(DIGITS):
         step = 2 * left
         digit, length = step >= d, np.frexp(abs(step - d))[1]
-        kept.append(np.unique((length * 3 + digit + (step >= END)).astype(np.uint8), return_index=True)[1])
+        grows = d + 8 * (step - d) >= END
+        kept.append(np.unique((length * 3 + digit + (digit & grows)).astype(np.uint8), return_index=True)[1])
         left = np.where(digit, step - d, step)
     rows = np.unique(np.concatenate(kept))
     return codes[rows], d[rows]
