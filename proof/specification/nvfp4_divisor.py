@@ -33,6 +33,8 @@ PLACES = SIGNIFICAND + 2
 class DivisorSpecification(QuotientSpecification):
     """The statements that both orders share."""
 
+    lowest = FP32.emin - FP32.man_bits
+    """The exponent of the smallest divisor."""
     factor_flags = ("by_zero", "is_nan")
     flags = factor_flags
     nan_of_block = "#b0000"
@@ -65,10 +67,10 @@ class DivisorSpecification(QuotientSpecification):
     def is_below_one(exponent: str) -> str:
         return f"(bvsle {exponent} {bits(0, EXPONENT)})"
 
-    @staticmethod
-    def is_within(significand: str, exponent: str) -> str:
-        """Is this the significand and the exponent of a number up to the largest divisor?"""
-        least, highest = signed(FP32.emin - FP32.man_bits, EXPONENT), signed(TOP, EXPONENT)
+    @classmethod
+    def is_within(cls, significand: str, exponent: str) -> str:
+        """Is this the significand and the exponent of a number from the smallest divisor to the largest one?"""
+        least, highest = signed(cls.lowest, EXPONENT), signed(TOP, EXPONENT)
         is_top = f"(and (= {exponent} {highest}) (bvule {significand} {bits(MOST, SIGNIFICAND)}))"
         return (
             f"(and (= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) {significand}) #b1) (bvsle {least} {exponent}) "
@@ -185,6 +187,8 @@ class ModeloptSpecification(DivisorSpecification):
 
 class CompressedTensorsSpecification(DivisorSpecification):
     """The statements for the order ``compressed_tensors``, whose scale is a product."""
+
+    lowest = E4M3.emin - E4M3.man_bits - FP32.emax - 1
 
     def scale(self, b: str, k: str, byte: str) -> tuple[str, str]:
         text, is_product = Nvfp4Specification.scale(self, self.finite(b), k, byte)

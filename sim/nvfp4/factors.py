@@ -10,7 +10,7 @@ import numpy as np
 
 from ...models.arrays.codes import code_values
 from ...models.fast.nvfp4_encode import ORDERS
-from ...spec import E2M1, FP32, Nvfp4Encode, Role
+from ...spec import E2M1, FP32, FourOverSix, Nvfp4Encode, Role
 from ..transactions import Transactions
 from .stimuli import AMAX_OF, BOUNDARIES, ONE, STEPS, UNSCALED, last_bit
 
@@ -47,11 +47,9 @@ def under(rules: Nvfp4Encode, s: np.ndarray, d: np.ndarray) -> Transactions:
     largest = UNSCALED[order.scaled](STEPS[-1], factor).view(np.uint32) >> last << last
     blocks = np.zeros((len(factor), rules.block_size), np.uint32)
     blocks[:, : beside.shape[1]], blocks[:, -1:] = beside, largest
-    constants = {
-        Role.SCALE_CONSTANT: _constant(rules, s, largest[:, 0].view(np.float32)),
-        Role.ELEMENT_CONSTANT: d,
-        Role.TENSOR_AMAX: d * np.float32(float(E2M1.max_value) * rules.scale_max),
-    }
+    constants = {Role.SCALE_CONSTANT: _constant(rules, s, largest[:, 0].view(np.float32)), Role.ELEMENT_CONSTANT: d}
+    if rules.four_over_six is not FourOverSix.OFF:
+        constants[Role.TENSOR_AMAX] = d * np.float32(float(E2M1.max_value) * rules.scale_max)
     has = {port.role for port in rules.ports}
     words = {role: one.view(np.uint32)[:, None] for role, one in constants.items() if role in has}
     numbers = blocks >> np.uint32(FP32.bits - rules.source.bits)

@@ -22,6 +22,7 @@ from .stimuli import (
     STEPS,
     any_numbers,
     around,
+    beside,
     fitted,
     last_bit,
     marks,
@@ -49,6 +50,8 @@ UNDERFLOW = 2.0 ** (FP32.lowest_exponent - 1)
 """The largest quotient that is rounded to zero."""
 UNDERFLOWS = 512
 """Blocks whose quotient is next to it."""
+SMALL_DIVISORS = 128
+"""Blocks for each place of a subnormal divisor."""
 
 
 def nearest(rules: Nvfp4Encode, seed: int) -> Transactions:
@@ -60,7 +63,7 @@ def nearest(rules: Nvfp4Encode, seed: int) -> Transactions:
         every.append(_underflows(rules, rng))
     if rules.order is Order.COMPRESSED_TENSORS:
         codes, d = divisions(rules.block.scale, rng)
-        every.append(under(rules, code_values(rules.block.scale)[codes], d))
+        every += [under(rules, code_values(rules.block.scale)[codes], d), _small_divisors(rules, rng)]
     return Transactions.joined(every)
 
 
@@ -152,6 +155,17 @@ def _underflows(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
     numbers = (np.maximum(drawn, 1) << last).astype(np.uint32)
     tensors = fitted(rules, numbers, np.full(UNDERFLOWS, STEPS[-1]), np.full(UNDERFLOWS, UNDERFLOW), rng)
     return with_patterns(rules, numbers[:, None] * (np.arange(rules.block_size) == 0), tensors)
+
+
+def _small_divisors(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
+    """Blocks whose divisor s / d is next to the middle of two subnormal numbers, for each place of its first bit."""
+    place, most = np.repeat(np.arange(FP32.man_bits), SMALL_DIVISORS), rules.scale_format.max_code
+    middles = (rng.integers(1 << place, 2 << place) + 0.5) * 2 * UNDERFLOW
+    codes = np.maximum(rng.integers(1, most + 1, place.size) >> rng.integers(0, most.bit_length(), place.size), 1)
+    s = code_values(rules.block.scale)[codes]
+    is_constant = s / middles < 2.0**FP32.emax
+    d = beside((s / middles)[is_constant], 0, rng).view(np.float32)
+    return under(rules, s[is_constant], d)
 
 
 def _factors(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:

@@ -104,7 +104,7 @@ def quotient_divisor(part_with: PartWith, s: CompressedTensorsSpecification) -> 
         constant("Q", PLACES, f"(concat {found})"),
         constant("has_rest", 0, f"(distinct {part.wire(lefts[-1], 's')} {bits(0, SIGNIFICAND)})"),
         s.operands_of_divisor("scale", "d"),
-        f"(assert {is_in_limits('Q', *(s.significand(name, SIGNIFICAND) for name in ('s64', 'd64')))})\n",
+        f"(assert {is_in_limits('Q', *(s.significand(name, SIGNIFICAND) for name in ('s64', 'd64')), 'has_rest')})\n",
         s.rounded_divisor(),
         _assumed(s),
     ]
@@ -112,12 +112,20 @@ def quotient_divisor(part_with: PartWith, s: CompressedTensorsSpecification) -> 
     yield can_happen("factor", names, *about_parts, f"(assert (not {s.unless_special('false')}))\n")
 
 
-def is_in_limits(quotient: str, s: str, d: str) -> str:
-    """Has a quotient enough digits, and does it not exceed the largest scale by the smallest constant?"""
+def is_in_limits(quotient: str, s: str, d: str, has_rest: str) -> str:
+    """Has a quotient enough digits, and does it not exceed the largest scale by the smallest constant? Without a rest,
+    has it no more digits than a scale?
+    """
     least, of_scale, of_constant = bits(1 << PLACES - 2, PLACES), first(E4M3.max_value), first(SMALLEST)
     most = bits((of_scale << PLACES - 1) // of_constant, PLACES)
     is_limited = f"(and (bvule {s} {bits(of_scale, SIGNIFICAND)}) (bvule {bits(of_constant, SIGNIFICAND)} {d}))"
-    return f"(and (bvuge {quotient} {least}) (=> {is_limited} (bvule {quotient} {most})))"
+    size = E4M3.man_bits + 1
+    is_scale = f"(= ((_ extract {SIGNIFICAND - size - 1} 0) {s}) {bits(0, SIGNIFICAND - size)})"
+    is_short = f"(= ((_ extract {PLACES - size - 2} 0) {quotient}) {bits(0, PLACES - size - 1)})"
+    return (
+        f"(and (bvuge {quotient} {least}) (=> {is_limited} (bvule {quotient} {most})) "
+        f"(=> (and {is_scale} (not {has_rest})) {is_short}))"
+    )
 
 
 def first(number: Fraction) -> int:
@@ -126,7 +134,7 @@ def first(number: Fraction) -> int:
 
 
 def _limit() -> Question:
-    """The first digits of every quotient of a scale by a constant are within `is_in_limits`."""
+    """The first digits of every quotient of a scale by a constant are as `is_in_limits` says."""
     width, names = 2 * SIGNIFICAND + 4, {"Q": PLACES, **dict.fromkeys("sdr", SIGNIFICAND)}
     q, s, d, r = (extended(name, size, width) for name, size in names.items())
     return lemma(
@@ -136,7 +144,7 @@ def _limit() -> Question:
         declared(names),
         f"(assert (and {is_normalised('s')} {is_normalised('d')} (bvult r d) "
         f"(= (bvshl {s} {bits(PLACES - 1, width)}) (bvadd (bvmul {q} {d}) {r}))))\n",
-        holds=is_in_limits("Q", "s", "d"),
+        holds=is_in_limits("Q", "s", "d", f"(distinct r {bits(0, SIGNIFICAND)})"),
     )
 
 

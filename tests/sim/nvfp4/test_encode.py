@@ -318,6 +318,7 @@ IN_DIVISION = {
         r"quotient_digit3 = { (\w+), 1'h0 }",
         r"quotient_digit3 = { \1[23:16], 1'b0, \1[14:0], 1'h0 }",
     ),
+    "the rest of a small divisor": (r"\| v_moved\[26:0\]", "| { v_moved[26:17], v_moved[15:0] }"),
     "a late remainder": (
         r"quotient_left3 = (\w+) \? (\w+) : { (\w+)\[22:0\], 1'h0 };",
         r"quotient_left3 = \1 ? \2 : { \3[22:2], 1'b1, \3[0], 1'h0 };",
