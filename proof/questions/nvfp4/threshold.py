@@ -8,6 +8,8 @@ the least such c; its remainders telescope as in `division`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 
 from ...specification.encode import bits, extended
 from ...specification.nvfp4 import HALF_PLACE, MARKS, SIGNIFICAND, Nvfp4Specification, signed, widened
@@ -51,7 +53,8 @@ def thresholds(part_with: PartWith, companion: str, error: str, s: Nvfp4Specific
 
 def same_thresholds(right_with: PartWith, wrong_with: PartWith, companion: str, error: str) -> Question:
     """Have the thresholds of a mutant changed for any factor, with its companion and error? The other lemmas about
-    thresholds are about single steps from any remainder, also from those that no step leaves.
+    thresholds are about single steps from any remainder, also from those that no step leaves. It is easier to ask
+    about all errors, also those of no product.
     """
     given, marks = ("significand", companion, error), [f"mark{mark}_whole" for mark in MARKS]
     right, wrong = (
@@ -59,21 +62,23 @@ def same_thresholds(right_with: PartWith, wrong_with: PartWith, companion: str, 
         for part_with, name in ((right_with, "right"), (wrong_with, "wrong"))
     )
     same = [f"(= {right.wire(wire, 's')} {wrong.wire(wire, 't')})" for wire in (*given, *marks)]
-    e = widened("e", SIGNIFICAND + 1, WIDTH)
-    return lemma(
-        GROUP,
-        "a mutant has the same thresholds for every factor",
-        ("R", "e"),
+    e, width = widened("e", SIGNIFICAND + 1, WIDTH), SIGNIFICAND + WHOLE + 3
+    r, w = extended("R", SIGNIFICAND, width), extended("W", WHOLE, width)
+    exact = f"(bvadd {bits(1 << 2 * SIGNIFICAND - 1, width)} {widened('e', SIGNIFICAND + 1, width)})"
+    says = "a mutant has the same thresholds for every factor"
+    about = [
         right.text,
         wrong.text,
         right.state("s"),
         wrong.state("t"),
         constant("R", SIGNIFICAND, right.wire("significand", "s")),
+        constant("W", WHOLE, right.wire(companion, "s")),
         constant("e", SIGNIFICAND + 1, right.wire(error, "s")),
         f"(assert (and {' '.join(same[:3])} {is_normalised('R')} {within(e, bits(HALF, WIDTH))}))\n",
-        holds=f"(and {' '.join(same[3:])})",
-        is_inner=True,
-    )
+    ]
+    asked = partial(lemma, GROUP, says, ("R", "W", "e"), holds=f"(and {' '.join(same[3:])})", is_inner=True)
+    is_product = f"(assert (and {is_companion('W')} (= (bvmul {r} {w}) {exact})))\n"
+    return replace(asked(*about, is_product), eased=asked(*about).text)
 
 
 def _limits(part_with: PartWith, error: str, s: Nvfp4Specification) -> Question:
