@@ -337,6 +337,10 @@ class _Asker:
         config, folder = self.proof.config, written.folder
         try:
             check_ports(written.modules, self.name, config, registered=self.latency > 0)
+            is_slow = config.is_plain and not provable(config).is_asked_whole
+            if self.is_foreign and is_slow and self._look_for_a_block(written):
+                argument.remark = "a simulated block differs, so the solver was not asked"
+                return
             questions = self._questions(argument, written)
             argument.steps = answered(
                 questions, folder, solver=self.proof.solver, timeout=self.timeout, force=self.force, say=self.say
