@@ -17,7 +17,7 @@ DIGITS = SIGNIFICAND + 2
 """Bits of the quotient, with two for its rounding."""
 TRIED, MORE = 1 << 19, 1 << 22
 """Divisions of which some are kept."""
-COPIES = 6
+COPIES = 4
 NEAREST = 64
 """Divisions next to a rounding."""
 
@@ -26,26 +26,33 @@ Division = tuple[np.ndarray, np.ndarray]
 
 
 def divisions(scale: FloatFormat, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Codes (n,) of scales, and constants (n,) from 1 to 2: `COPIES` of all divisions `_of_each_distance` and of those
-    `_next_to_roundings`.
-    """
-    kept = [part(scale, rng) for part in (_of_each_distance, _next_to_roundings) for _ in range(COPIES)]
+    """Codes (n,) of scales, and constants (n,) from 1 to 2: `COPIES` of the divisions of each kind."""
+    every = (_of_each_distance, _by_large_divisors, _next_to_roundings)
+    kept = [part(scale, rng) for part in every for _ in range(COPIES)]
     codes, significands = (np.concatenate(some) for some in zip(*kept))
     return codes, np.ldexp(significands, -FP32.man_bits).astype(np.float32)
 
 
 def _of_each_distance(scale: FloatFormat, rng: np.random.Generator) -> Division:
+    """Divisions by any number."""
+    return _chosen(scale, rng.integers(1, scale.max_code + 1, TRIED), rng.integers(LEAST, END, TRIED))
+
+
+def _by_large_divisors(scale: FloatFormat, rng: np.random.Generator) -> Division:
+    """Divisions by numbers at any distance from the largest, where remainders soon have too many bits."""
+    below = rng.integers(0, LEAST, TRIED) >> rng.integers(0, SIGNIFICAND, TRIED)
+    return _chosen(scale, rng.integers(1, scale.max_code + 1, TRIED), END - 1 - below)
+
+
+def _chosen(scale: FloatFormat, codes: np.ndarray, d: np.ndarray) -> Division:
     """For each digit and each length of the distance between remainder and divisor, a division whose digit is 0, one
-    whose digit is 1, and one whose remainder would be too long three digits later, if this digit were 0. Half of the
-    divisors are next to the largest.
+    whose digit is 1, and one whose remainder would have too many bits after the last digit, if this digit were 0.
     """
-    codes, d = rng.integers(1, scale.max_code + 1, TRIED), rng.integers(LEAST, END, TRIED)
-    d[::2] = END - 1 - (rng.integers(0, LEAST, TRIED // 2) >> rng.integers(0, SIGNIFICAND, TRIED // 2))
     left, kept = _dividends(scale)[codes], []
-    for _ in range(DIGITS):
+    for place in reversed(range(DIGITS)):
         step = 2 * left
         digit, length = step >= d, np.frexp(abs(step - d))[1]
-        grows = d + 8 * (step - d) >= END
+        grows = d + (step - d << place) >= END
         kept.append(np.unique((length * 3 + digit + (digit & grows)).astype(np.uint8), return_index=True)[1])
         left = np.where(digit, step - d, step)
     rows = np.unique(np.concatenate(kept))

@@ -9,13 +9,14 @@ at middles between them, which are whole values of Q.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 
 from ....hdl import HardwareConfig
 from ....spec import E4M3, FP32, Convention, Nvfp4Decode
 from ...netlist.design import Cut, Design, Part
 from ...netlist.lanes import check_lanes
 from ...netlist.structure import StructureError
-from ...specification.encode import DOUBLE_BIAS, bits, extended
+from ...specification.encode import DOUBLE_BIAS, bits, double, extended
 from ...specification.mutants.nvfp4_decode import NVFP4_DECODE_MUTANTS
 from ...specification.nvfp4 import SIGNIFICAND, signed, widened
 from ...specification.nvfp4_decode import Nvfp4DecodeSpecification
@@ -31,6 +32,8 @@ TOGETHER = 5
 """Steps in a question."""
 SHORT = E4M3.man_bits + 1
 """Bits of the significand of a block scale."""
+SMALL = Fraction(2) ** (E4M3.emin - E4M3.man_bits - FP32.emax - 1)
+"""Under tensor scales up to this every factor is infinite."""
 
 
 class ProvableNvfp4Decode(Elementwise[Nvfp4Decode]):
@@ -138,7 +141,9 @@ def _number(significand: str, size: int, exponent: str, less: int) -> str:
 
 
 def _opened(design: Design, unit: str, specification: Nvfp4DecodeSpecification) -> Question:
-    """The unit reads the significands and exponents of both scales."""
+    """The unit reads the significands and exponents of both scales. Of a tensor scale below `SMALL` the exponent is
+    enough.
+    """
     wires = ("s_significand", "s_exponent", "g_significand", "g_exponent")
     part = _part(design, unit, *wires)
     s_exponent = widened(part.wire("s_exponent", "s"), E4M3.exp_bits + 1, 11)
@@ -146,11 +151,15 @@ def _opened(design: Design, unit: str, specification: Nvfp4DecodeSpecification) 
     s = _number(part.wire("s_significand", "s"), SHORT, s_exponent, SHORT - 1)
     g = _number(part.wire("g_significand", "s"), SIGNIFICAND, g_exponent, SIGNIFICAND - 1)
     g32 = "((_ to_fp 8 24) g)"
+    below = _number("#b1", 1, g_exponent, 0)
     first = f"((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) {part.wire('g_significand', 's')})"
+    is_read = (
+        f"(and (= {first} #b1) (fp.leq {below} magnitude) (fp.lt magnitude (fp.mul RNE {double(2)} {below})) "
+        f"(=> (fp.leq {double(SMALL)} magnitude) (fp.eq {g} magnitude)))"
+    )
     holds = (
         f"(and (=> (not (scale_nan b)) (fp.eq {s} (scale_magnitude b))) "
-        f"(=> (not (or (fp.isNaN {g32}) (fp.isInfinite {g32}))) (fp.eq {g} ((_ to_fp 11 53) RNE (fp.abs {g32})))) "
-        f"(=> (not (or (fp.isNaN {g32}) (fp.isInfinite {g32}) (fp.isZero {g32}))) (= {first} #b1)))"
+        f"(=> (not (or (fp.isNaN {g32}) (fp.isInfinite {g32}) (fp.isZero {g32}))) {is_read}))"
     )
     return lemma(
         "scales",
@@ -161,6 +170,7 @@ def _opened(design: Design, unit: str, specification: Nvfp4DecodeSpecification) 
         part.state("s"),
         constant("b", E4M3.bits, part.wire("scale", "s")),
         constant("g", FP32.bits, part.wire("g", "s")),
+        f"(define-fun magnitude () (_ FloatingPoint 11 53) ((_ to_fp 11 53) RNE (fp.abs {g32})))\n",
         holds=holds,
         is_inner=True,
     )
