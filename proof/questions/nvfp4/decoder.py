@@ -32,8 +32,8 @@ TOGETHER = 5
 """Steps in a question."""
 SHORT = E4M3.man_bits + 1
 """Bits of the significand of a block scale."""
-SMALL = Fraction(2) ** (E4M3.emin - E4M3.man_bits - FP32.emax - 1)
-"""Under tensor scales up to this every factor is infinite."""
+SMALL = E4M3.emin - E4M3.man_bits - FP32.emax - 1
+"""Under tensor scales up to two to this power every factor is infinite."""
 
 
 class ProvableNvfp4Decode(Elementwise[Nvfp4Decode]):
@@ -141,9 +141,7 @@ def _number(significand: str, size: int, exponent: str, less: int) -> str:
 
 
 def _opened(design: Design, unit: str, specification: Nvfp4DecodeSpecification) -> Question:
-    """The unit reads the significands and exponents of both scales. Of a tensor scale below `SMALL` the exponent is
-    enough.
-    """
+    """The unit reads the significands and exponents of both scales, or an exponent below `SMALL`."""
     wires = ("s_significand", "s_exponent", "g_significand", "g_exponent")
     part = _part(design, unit, *wires)
     s_exponent = widened(part.wire("s_exponent", "s"), E4M3.exp_bits + 1, 11)
@@ -151,12 +149,9 @@ def _opened(design: Design, unit: str, specification: Nvfp4DecodeSpecification) 
     s = _number(part.wire("s_significand", "s"), SHORT, s_exponent, SHORT - 1)
     g = _number(part.wire("g_significand", "s"), SIGNIFICAND, g_exponent, SIGNIFICAND - 1)
     g32 = "((_ to_fp 8 24) g)"
-    below = _number("#b1", 1, g_exponent, 0)
     first = f"((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) {part.wire('g_significand', 's')})"
-    is_read = (
-        f"(and (= {first} #b1) (fp.leq {below} magnitude) (fp.lt magnitude (fp.mul RNE {double(2)} {below})) "
-        f"(=> (fp.leq {double(SMALL)} magnitude) (fp.eq {g} magnitude)))"
-    )
+    is_small, below = f"(fp.lt magnitude {double(Fraction(2) ** SMALL)})", f"(bvslt {g_exponent} {signed(SMALL, 11)})"
+    is_read = f"(and (= {first} #b1) (ite {is_small} {below} (fp.eq {g} magnitude)))"
     holds = (
         f"(and (=> (not (scale_nan b)) (fp.eq {s} (scale_magnitude b))) "
         f"(=> (not (or (fp.isNaN {g32}) (fp.isInfinite {g32}) (fp.isZero {g32}))) {is_read}))"

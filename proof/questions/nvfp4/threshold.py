@@ -53,8 +53,8 @@ def thresholds(part_with: PartWith, companion: str, error: str, s: Nvfp4Specific
 
 def same_thresholds(right_with: PartWith, wrong_with: PartWith, companion: str, error: str) -> Question:
     """Have the thresholds of a mutant changed for any factor, with its companion and error? The other lemmas about
-    thresholds are about single steps from any remainder, also from those that no step leaves. It is easier to ask
-    about all errors, also those of no product.
+    thresholds are about single steps from any remainder, also from those that no step leaves. A question about
+    any error is easier than one about the errors of products.
     """
     given, marks = ("significand", companion, error), [f"mark{mark}_whole" for mark in MARKS]
     right, wrong = (
