@@ -5,31 +5,36 @@ sides of each limit. They reach every factor, and every threshold that hardware 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 
 from ...models.arrays.codes import code_values
 from ...models.fast.nvfp4_encode import ORDERS
-from ...spec import E2M1, FP32, FourOverSix, Nvfp4Encode, Role
+from ...spec import E2M1, E4M3, FP32, FourOverSix, Nvfp4Encode, Order, Role
 from ..transactions import Transactions
 from .stimuli import AMAX_OF, BOUNDARIES, ONE, STEPS, UNSCALED, last_bit
 
 CHUNK = 1 << 17
 """Significands of which the blocks are made at a time."""
+OF_EACH_SIGNIFICAND = np.arange(1, 2, 2.0**-E4M3.man_bits)
+"""Scales from 1 to 2."""
 AROUND = np.arange(-2, 3)
 """Last places from a limit, divided by the rounded factor, at which the number next to the limit is searched."""
 
 
 def factors(rules: Nvfp4Encode) -> Iterator[Transactions]:
-    """Blocks for each of 2**23 significands under a scale of 1; without constants, for each scale. 4 over 6 may choose
-    another scale, and random bits another limit.
+    """Blocks for each of 2**23 significands under a scale of 1, or under one of each significand if numbers are divided
+    by a quotient of both; without constants, for each scale. 4 over 6 may choose another scale, and random bits another
+    limit.
     """
     if rules.block.tensor_scale is None:
         yield under(rules, code_values(rules.block.scale)[1 : rules.scale_format.max_code + 1], np.ones(1, np.float32))
         return
-    for start in range(0, 1 << FP32.man_bits, CHUNK):
+    scales = OF_EACH_SIGNIFICAND if rules.order is Order.COMPRESSED_TENSORS else OF_EACH_SIGNIFICAND[:1]
+    for scale, start in product(scales, range(0, 1 << FP32.man_bits, CHUNK)):
         significands = ONE + np.arange(start, start + CHUNK, dtype=np.uint32)
-        yield under(rules, np.ones(1, np.float32), significands.view(np.float32))
+        yield under(rules, np.full(1, scale, np.float32), significands.view(np.float32))
 
 
 def under(rules: Nvfp4Encode, s: np.ndarray, d: np.ndarray) -> Transactions:
