@@ -55,8 +55,8 @@ VERIFY = "verify"
 """The name of the stimulus that kills mutants which only these blocks find."""
 
 
-PATIENCE = 20
-"""Seconds for the question whether a module, or the whole, has changed at all; the proof of the converter follows. """
+PATIENCE = 10
+"""Seconds for each question before all stimuli are tried; questions with more time follow."""
 
 
 class Fate(StrEnum):
@@ -167,9 +167,11 @@ def mutate(
         if number not in fates:
             shows = partial(_shows, config, design, number, seed)
             with claimed(one.folder):
-                fate, by = _judged(config, one, shows, timeout)
-            if fate is Fate.UNDECIDED and any(_is_found(design, number, stimulus) for stimulus in _large(config, seed)):
-                fate, by = Fate.KILLED, VERIFY
+                fate, by = _judged(config, one, shows, min(timeout, PATIENCE))
+                if fate is Fate.UNDECIDED and any(_is_found(design, number, more) for more in _large(config, seed)):
+                    fate, by = Fate.KILLED, VERIFY
+                if fate is Fate.UNDECIDED and timeout > PATIENCE:
+                    fate, by = _proved(config, one, shows, timeout)
             keep(number, fate, by)
     return Mutation(
         config=config,
@@ -327,12 +329,10 @@ def _judged(
     config: HardwareConfig, planted: Planted, shows: Callable[[Question, Answer], bool], timeout: float
 ) -> tuple[Fate, str]:
     """The decision about a mutant that no stimulus has found: perhaps the change never matters."""
-    fate, by = _proved(config, planted, shows, min(timeout, PATIENCE))
-    if fate is not Fate.UNDECIDED:
-        return fate, by
-    if any(planted.is_same(TOP, min(timeout, PATIENCE), parts) for parts in _domains(config)):
+    fate, by = _proved(config, planted, shows, timeout)
+    if fate is Fate.UNDECIDED and any(planted.is_same(TOP, timeout, parts) for parts in _domains(config)):
         return Fate.EQUIVALENT, "the whole is what it was"
-    return _proved(config, planted, shows, timeout) if timeout > PATIENCE else (fate, by)
+    return fate, by
 
 
 def _proved(
