@@ -28,7 +28,7 @@ def single_bits(rules: Nvfp4Decode, seed: int) -> tuple[np.ndarray, np.ndarray]:
     for to in dict.fromkeys((FP32, rules.destination)):  # the factor is binary32
         pairs += _of_small_factors(rules, to, rng)
     if rules.convention is Convention.DIVISOR:
-        codes, d = divisions(rules.block.scale, rng)
+        codes, d = divisions(rng)
         pairs.append((codes, d.view(np.uint32)))
     if rules.convention is Convention.AMAX:  # no product is beyond infinity
         pairs.append(_beyond_middles(rules))

@@ -5,50 +5,73 @@ the convention `Convention.DIVISOR`.
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import product
+
 import numpy as np
 
 from ...models.arrays.codes import code_values
-from ...spec import FP32, FloatFormat
+from ...spec import E4M3, FP32
 
 SIGNIFICAND = FP32.man_bits + 1
 LEAST, END = 1 << FP32.man_bits, 2 << FP32.man_bits
 """The smallest significand, and what is beyond all."""
 DIGITS = SIGNIFICAND + 2
 """Bits of the quotient, with two for its rounding."""
-TRIED, MORE = 1 << 19, 1 << 22
+BESIDE = 16
+"""Distances below this are all found."""
+CHUNK = 1 << 16
+"""Divisors at a time."""
+TRIED = 1 << 18
 """Divisions of which some are kept."""
-COPIES = 4
-NEAREST = 64
-"""Divisions next to a rounding."""
+COPIES = 2
 
 Division = tuple[np.ndarray, np.ndarray]
 """Codes of scales, and significands of constants."""
 
 
-def divisions(scale: FloatFormat, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Codes (n,) of scales, and constants (n,) from 1 to 2: `COPIES` of the divisions of each kind."""
-    every = (_of_each_distance, _by_large_divisors, _next_to_roundings)
-    kept = [part(scale, rng) for part in every for _ in range(COPIES)]
+def divisions(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Codes (n,) of scales, and constants (n,) from 1 to 2."""
+    scales, d = _nearest()
+    fields = rng.integers(1, (1 << E4M3.exp_bits) - 1, scales.size)
+    kept = [(fields << E4M3.man_bits | scales, d)]
+    kept += [part(rng) for part in (_by_any, _by_large) for _ in range(COPIES)]
     codes, significands = (np.concatenate(some) for some in zip(*kept))
     return codes, np.ldexp(significands, -FP32.man_bits).astype(np.float32)
 
 
-def _of_each_distance(scale: FloatFormat, rng: np.random.Generator) -> Division:
-    """Divisions by any number."""
-    return _chosen(scale, rng.integers(1, scale.max_code + 1, TRIED), rng.integers(LEAST, END, TRIED))
+@lru_cache
+def _nearest() -> Division:
+    """All divisions, of scales from 1 to 2, that leave less than `BESIDE` after a digit, or to the divisor."""
+    kept = []
+    for start, scale in product(range(LEAST, END, CHUNK), range(1 << E4M3.man_bits)):
+        d = np.arange(start, start + CHUNK, dtype=np.uint32)
+        left = np.full(CHUNK, _dividends(np.array(1 + scale / (1 << E4M3.man_bits))), np.uint32)
+        for _ in range(DIGITS):
+            step = left << 1
+            above = step - d  # more than all numbers, if it is negative
+            left = np.minimum(step, above)
+            found = np.flatnonzero(above + BESIDE < 2 * BESIDE)
+            kept.append(np.stack([np.full(found.size, scale), d[found]]))
+    scales, divisors = np.unique(np.concatenate(kept, axis=1), axis=1)
+    return scales, divisors
 
 
-def _by_large_divisors(scale: FloatFormat, rng: np.random.Generator) -> Division:
-    """Divisions by numbers at any distance from the largest, where remainders soon have too many bits."""
-    below = rng.integers(0, LEAST, TRIED) >> rng.integers(0, SIGNIFICAND, TRIED)
-    return _chosen(scale, rng.integers(1, scale.max_code + 1, TRIED), END - 1 - below)
+def _by_any(rng: np.random.Generator) -> Division:
+    return _of_each_distance(rng, rng.integers(LEAST, END, TRIED))
 
 
-def _chosen(scale: FloatFormat, codes: np.ndarray, d: np.ndarray) -> Division:
+def _by_large(rng: np.random.Generator) -> Division:
+    """By numbers at any distance from the largest, where remainders soon have too many bits."""
+    return _of_each_distance(rng, END - 1 - (rng.integers(0, LEAST, TRIED) >> rng.integers(0, SIGNIFICAND, TRIED)))
+
+
+def _of_each_distance(rng: np.random.Generator, d: np.ndarray) -> Division:
     """For each digit and each length of the distance between remainder and divisor, a division whose digit is 0, one
     whose digit is 1, and one whose remainder would have too many bits after the last digit, if this digit were 0.
     """
-    left, kept = _dividends(scale)[codes], []
+    codes = rng.integers(1, E4M3.max_code + 1, TRIED)
+    left, kept = _dividends(code_values(E4M3)[codes]), []
     for place in reversed(range(DIGITS)):
         step = 2 * left
         digit, length = step >= d, np.frexp(abs(step - d))[1]
@@ -59,15 +82,6 @@ def _chosen(scale: FloatFormat, codes: np.ndarray, d: np.ndarray) -> Division:
     return codes[rows], d[rows]
 
 
-def _next_to_roundings(scale: FloatFormat, rng: np.random.Generator) -> Division:
-    """Divisions whose quotients are next to halfway between two numbers, on both sides."""
-    codes, d = rng.integers(1, scale.max_code + 1, MORE), rng.integers(LEAST, END, MORE)
-    dividend = _dividends(scale)[codes] << DIGITS
-    quotient, rest = np.divmod(dividend << (dividend < d << SIGNIFICAND), d)  # the last bit is a half
-    rows = np.argpartition(np.where(quotient & 1, rest, d - rest), NEAREST - 1)[:NEAREST]
-    return codes[rows], d[rows]
-
-
-def _dividends(scale: FloatFormat) -> np.ndarray:
+def _dividends(scales: np.ndarray) -> np.ndarray:
     """The significand of each scale, below all significands of constants."""
-    return (np.frexp(code_values(scale)[: scale.max_code + 1])[0] * LEAST).astype(np.int64)
+    return (np.frexp(scales)[0] * LEAST).astype(np.int64)

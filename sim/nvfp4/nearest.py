@@ -62,7 +62,7 @@ def nearest(rules: Nvfp4Encode, seed: int) -> Transactions:
     if rules.order is Order.MODELOPT:  # a quotient of zero has a scale of its own
         every.append(_underflows(rules, rng))
     if rules.order is Order.COMPRESSED_TENSORS:
-        codes, d = divisions(rules.block.scale, rng)
+        codes, d = divisions(rng)
         every += [under(rules, code_values(rules.block.scale)[codes], d), _small_divisors(rules, rng)]
     return Transactions.joined(every)
 
