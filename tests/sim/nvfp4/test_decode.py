@@ -156,6 +156,20 @@ def test_single_bits_beyond_the_middle_are_seen(bit):
     assert not verify(config, design=design, stimuli="bits").passed
 
 
+@pytest.mark.parametrize(
+    "place, changed_step",
+    [
+        (13, r"{ \1[23:4], \1[3] ^ \1[13], \1[2:0], 1'h0 }"),
+        (6, r"{ \1[23:1], 1'h1, 1'h0 }"),  # wrong for two of 2**26 divisions
+    ],
+)
+def test_one_bit_of_a_remainder_is_seen(place, changed_step):
+    config, design = changed(
+        rf"(?<=ratio_digit{place} = ){{ (\w+), 1'h0 }}", changed_step, profile="nvfp4_compressed_tensors"
+    )
+    assert not verify(config, design=design, stimuli="bits").passed
+
+
 def test_the_other_order_is_found():
     """s * (a / C) in place of (s * a) / C."""
     config, design = made()
