@@ -106,9 +106,8 @@ FORMS = (
     ("nvfp4_te_4over6", "four_over_six=mse"),
 )
 """Other forms of hardware for NVFP4, random bits, and 4 over 6."""
-MUTATED_CONVENTIONS = (*TE, "nvfp4_ao_single", "nvfp4_modelopt")
-OTHER_CONVENTIONS = ("nvfp4_compressed_tensors",)
-"""A profile of each convention for the scale of a tensor, divided in the same way."""
+CONVENTIONS = (*TE, "nvfp4_ao_single", "nvfp4_modelopt", "nvfp4_compressed_tensors")
+"""A profile of each convention for the scale of a tensor."""
 
 
 EVIDENCE = (
@@ -152,8 +151,7 @@ EVIDENCE = (
         target="xcu",
         checks=("proved", "all inputs"),
     ),
-    Group(operation="decode", formats=("nvfp4",), profiles=MUTATED_CONVENTIONS, checks=MUTATED),
-    Group(operation="decode", formats=("nvfp4",), profiles=OTHER_CONVENTIONS, checks=PROVED),
+    Group(operation="decode", formats=("nvfp4",), profiles=CONVENTIONS, checks=MUTATED),
     Group(operation="hadamard", formats=("hadamard16",), profiles=("te",), checks=MUTATED),
     Group(operation="hadamard", formats=("hadamard16",), profiles=("te",), settings="form=limbs", checks=PROVED),
     Group(operation="tile", formats=BLOCKS, profiles=("ocp",), checks=("proved",)),
