@@ -151,6 +151,19 @@ def mutate(
                 if _is_found(design, number, stimulus):
                     keep(number, Fate.KILLED, stimulus.name)
 
+    def ask(judge: Callable[..., tuple[Fate, str]], seconds: float) -> dict[int, str]:
+        """Decide about mutants; give the doubts about the others."""
+        doubts = {}
+        for number, one in planted.items():
+            if number not in fates:
+                with claimed(one.folder):
+                    fate, by = judge(config, one, partial(_shows, config, design, number, seed), seconds)
+                if fate is Fate.UNDECIDED:
+                    doubts[number] = by
+                else:
+                    keep(number, fate, by)
+        return doubts
+
     suite = list(_suite(config, seed))
     for stimulus in suite:
         if _is_found(design, 0, stimulus):
@@ -163,16 +176,13 @@ def mutate(
                 if planted[number].is_same(planted[number].module, min(timeout, PATIENCE)):
                     keep(number, Fate.EQUIVALENT, f"{planted[number].module} is what it was")
     drive(_more(config, seed))
-    for number, one in planted.items():
+    undecided = ask(_judged, min(timeout, PATIENCE))
+    drive(_large(config, seed))
+    if timeout > PATIENCE:
+        undecided |= ask(_proved, timeout)
+    for number, doubt in undecided.items():
         if number not in fates:
-            shows = partial(_shows, config, design, number, seed)
-            with claimed(one.folder):
-                fate, by = _judged(config, one, shows, min(timeout, PATIENCE))
-                if fate is Fate.UNDECIDED and any(_is_found(design, number, more) for more in _large(config, seed)):
-                    fate, by = Fate.KILLED, VERIFY
-                if fate is Fate.UNDECIDED and timeout > PATIENCE:
-                    fate, by = _proved(config, one, shows, timeout)
-            keep(number, fate, by)
+            keep(number, Fate.UNDECIDED, doubt)
     return Mutation(
         config=config,
         mutants=[
