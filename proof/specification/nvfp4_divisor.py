@@ -69,12 +69,18 @@ class DivisorSpecification(QuotientSpecification):
 
     @classmethod
     def is_within(cls, significand: str, exponent: str) -> str:
-        """Is this the significand and the exponent of a number from the smallest divisor to the largest one?"""
+        """Is this the significand and the exponent of a number from the smallest divisor to the largest one? A
+        subnormal number has fewer bits.
+        """
         least, highest = signed(cls.lowest, EXPONENT), signed(TOP, EXPONENT)
+        missing = widened(f"(bvsub {signed(FP32.emin, EXPONENT)} {exponent})", EXPONENT, SIGNIFICAND)
+        below = f"(bvnot (bvshl (bvnot {bits(0, SIGNIFICAND)}) {missing}))"
+        is_normal = f"(bvsle {signed(FP32.emin, EXPONENT)} {exponent})"
+        is_short = f"(or {is_normal} (= (bvand {significand} {below}) {bits(0, SIGNIFICAND)}))"
         is_top = f"(and (= {exponent} {highest}) (bvule {significand} {bits(MOST, SIGNIFICAND)}))"
         return (
             f"(and (= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) {significand}) #b1) (bvsle {least} {exponent}) "
-            f"(or (bvslt {exponent} {highest}) {is_top}))"
+            f"{is_short} (or (bvslt {exponent} {highest}) {is_top}))"
         )
 
     @staticmethod

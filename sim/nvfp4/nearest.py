@@ -50,6 +50,8 @@ UNDERFLOW = 2.0 ** (FP32.lowest_exponent - 1)
 """The largest quotient that is rounded to zero."""
 UNDERFLOWS = 512
 """Blocks whose quotient is next to it."""
+LARGEST_CONSTANT = 0.999 * 2.0 ** (FP32.emax + 1)
+"""Constants below this and their neighbours are finite."""
 SMALL_DIVISORS = 128
 """Blocks for each place of a subnormal divisor."""
 
@@ -163,7 +165,7 @@ def _small_divisors(rules: Nvfp4Encode, rng: np.random.Generator) -> Transaction
     middles = (rng.integers(1 << place, 2 << place) + 0.5) * 2 * UNDERFLOW
     codes = np.maximum(rng.integers(1, most + 1, place.size) >> rng.integers(0, most.bit_length(), place.size), 1)
     s = code_values(rules.block.scale)[codes]
-    is_constant = s / middles < 2.0**FP32.emax
+    is_constant = s / middles < LARGEST_CONSTANT
     d = beside((s / middles)[is_constant], 0, rng).view(np.float32)
     return under(rules, s[is_constant], d)
 
