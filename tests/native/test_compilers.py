@@ -31,7 +31,6 @@ COMPILERS = [
 ]
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "compiler, level",
     [*(("gcc", level) for level in ("-O0", "-O1", "-O3", "-Os")), pytest.param("clang", "-O3", marks=CLANG)],
@@ -107,7 +106,6 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
     assert done.returncode == 0 and int(done.stdout) > 1_000_000, done.stderr
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "right, wrong, report",
     [

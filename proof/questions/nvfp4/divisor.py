@@ -98,13 +98,14 @@ def quotient_divisor(part_with: PartWith, s: CompressedTensorsSpecification) -> 
     part = part_with(freed=("d_significand", lefts[-1], *digits))
     names = (*INPUTS, "Q", "has_rest", *WIRES)
     found = " ".join(vector(part.wire(digit, "s"), 1) for digit in digits)
+    of_scale, of_constant = (s.significand(name, SIGNIFICAND) for name in ("s64", "d64"))
     about_parts = [
         part.text,
         *_wires(part),
         constant("Q", PLACES, f"(concat {found})"),
         constant("has_rest", 0, f"(distinct {part.wire(lefts[-1], 's')} {bits(0, SIGNIFICAND)})"),
         s.operands_of_divisor("scale", "d"),
-        f"(assert {is_in_limits('Q', *(s.significand(name, SIGNIFICAND) for name in ('s64', 'd64')), 'has_rest')})\n",
+        f"(assert {is_in_limits('Q', of_scale, of_constant, 'has_rest')})\n",
         s.rounded_divisor(),
         _assumed(s),
     ]

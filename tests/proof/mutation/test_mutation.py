@@ -14,7 +14,6 @@ from mxcast.sim.encode.simulation import EncodeSimulation, blocks_of
 from mxcast.sim.operations import OPERATIONS
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("element, profile", [("e4m3", "ocp"), ("int8", "nvidia"), ("e2m1", "te")])
 def test_no_fault_survives(element, profile, tmp_path):
     result = mutate(converter_config(element, profile, block_size=4), 40, out=tmp_path)
@@ -40,7 +39,6 @@ def test_a_weak_regression_shows(tmp_path, monkeypatch):
     assert all("expected" in mutant.by for mutant in result.mutants if mutant.fate is Fate.SURVIVED)
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "element, profile, count", [("e4m3", "ocp", 11), ("int8", "te", 9), ("e5m2", "gorodecky_sousa", 5)]
 )
@@ -49,7 +47,6 @@ def test_every_mistake_in_the_specification_is_refuted(element, profile, count, 
     assert len(outcomes) == count and all(outcome.by for outcome in outcomes), [o for o in outcomes if not o.by]
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "profile, refuted",
     [

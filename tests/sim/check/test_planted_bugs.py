@@ -196,7 +196,6 @@ def planted(name: str, monkeypatch) -> str:
     return text
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", IN_COCOTB)
 def test_the_cocotb_regression_finds_it(name, monkeypatch, tmp_path):
     file = tmp_path / "planted.v"
@@ -206,7 +205,6 @@ def test_the_cocotb_regression_finds_it(name, monkeypatch, tmp_path):
     assert "expected 0x" in result.report and "to repeat: mxcast test mxfp8_e4m3" in result.report
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", BUGS)
 def test_verify_finds_it(name, monkeypatch):
     bug = BUGS[name]

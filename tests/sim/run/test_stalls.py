@@ -85,7 +85,6 @@ def sound() -> tuple[ConverterConfig, str]:
     return config, verilog(config, NAME)
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_found(bug, sound, tmp_path):
     """By blocks with gaps, and by the proof, which says why it proves nothing."""
@@ -102,7 +101,6 @@ def test_planted_bugs_are_found(bug, sound, tmp_path):
     assert proof.counterexample.report
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=needs_icarus)])
 def test_the_bench_streams_blocks(simulator, tmp_path, record_property):
     config = everywhere("e2m1", scale_rule="floor,ceil", rounding="sr", random_bits=2, block_size=2, source="fp16")
