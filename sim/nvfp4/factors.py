@@ -52,7 +52,9 @@ def under(rules: Nvfp4Encode, s: np.ndarray, d: np.ndarray) -> Transactions:
     largest = UNSCALED[order.scaled](STEPS[-1], factor).view(np.uint32) >> last << last
     blocks = np.zeros((len(factor), rules.block_size), np.uint32)
     blocks[:, : beside.shape[1]], blocks[:, -1:] = beside, largest
-    constants = {Role.SCALE_CONSTANT: _constant(rules, s, largest[:, 0].view(np.float32)), Role.ELEMENT_CONSTANT: d}
+    has_one = order.scaled is np.divide  # orders that divide numbers have one constant
+    k = d if has_one else _constant(rules, s, largest[:, 0].view(np.float32))
+    constants = {Role.SCALE_CONSTANT: k, Role.ELEMENT_CONSTANT: d}
     if rules.four_over_six is not FourOverSix.OFF:
         constants[Role.TENSOR_AMAX] = d * np.float32(float(E2M1.max_value) * rules.scale_max)
     has = {port.role for port in rules.ports}
