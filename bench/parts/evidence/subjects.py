@@ -93,8 +93,8 @@ OTHERS = tuple(name for name in SCALARS if name not in OCP)
 PROVED, MUTATED = ("proved", "mistakes"), ("proved", "mutants")
 
 TE = ("nvfp4_te",)
-MUTATED_ORDERS = (*TE, "nvfp4_paper", "nvfp4_modelopt")
-OTHER_ORDERS = ("nvfp4_ao", "nvfp4_ao_single", "nvfp4_compressed_tensors")
+MUTATED_ORDERS = (*TE, "nvfp4_paper", "nvfp4_modelopt", "nvfp4_compressed_tensors")
+OTHER_ORDERS = ("nvfp4_ao", "nvfp4_ao_single")
 """A profile of each order of NVFP4: those whose encoders have mutants on record, and the others."""
 FORMS = (
     ("nvfp4_te", "form=product"),
