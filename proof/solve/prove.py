@@ -174,7 +174,8 @@ def prove(
     ``progress`` receives each next step in words.
 
     A file ``rtl`` is preprocessed first; if its text depends on macros that identify tools, every text is proved. The
-    gate objects to constructs that no proof can be trusted with (see `gate`). A file that passes is also simulated on
+    gate objects to constructs that no proof can be trusted with (see `gate`). A file to or from NVFP4, or with a
+    Hadamard transform, is simulated first, and not proved if a block differs. A file that passes is also simulated on
     some blocks, because simulators may read it differently from Yosys. A counterexample is a block that a simulator
     confirms; if none does, the other reader is asked too, and the proof is UNKNOWN.
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...models.arrays.codes import code_values
 from ...spec import E4M3, FP32
+from ..stimuli.ties import SIGNIFICAND
 
-SIGNIFICAND = FP32.man_bits + 1
 LEAST, END = 1 << FP32.man_bits, 2 << FP32.man_bits
 """The smallest significand, and what is beyond all."""
 DIGITS = SIGNIFICAND + 2
@@ -42,11 +42,13 @@ def divisions(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache
 def _nearest() -> Division:
-    """All divisions, of scales from 1 to 2, that leave less than `BESIDE` after a digit, or to the divisor."""
-    kept = []
-    for start, scale in product(range(LEAST, END, CHUNK), range(1 << E4M3.man_bits)):
+    """All divisions of scales from 1 to 2 whose remainder is nearer than `BESIDE` to zero or the divisor after a digit.
+    The scales are given by their fractions.
+    """
+    kept, dividends = [], _dividends(np.arange(1, 2, 2.0**-E4M3.man_bits))
+    for start, (scale, dividend) in product(range(LEAST, END, CHUNK), enumerate(dividends)):
         d = np.arange(start, start + CHUNK, dtype=np.uint32)
-        left = np.full(CHUNK, _dividends(np.array(1 + scale / (1 << E4M3.man_bits))), np.uint32)
+        left = np.full(CHUNK, dividend, np.uint32)
         for _ in range(DIGITS):
             step = left << 1
             above = step - d  # more than all numbers, if it is negative

@@ -11,8 +11,9 @@ import numpy as np
 from ...models.arrays.codes import code_values
 from ...models.fast.nvfp4_encode import ORDERS, tensor_constants
 from ...spec import FP32, Nvfp4Encode, Order
+from ..stimuli.ties import SIGNIFICAND
 from ..transactions import Transactions
-from .divisions import divisions
+from .divisions import LEAST, divisions
 from .factors import under
 from .stimuli import (
     BOUNDARIES,
@@ -30,9 +31,8 @@ from .stimuli import (
     with_patterns,
 )
 
-SIGNIFICAND = FP32.man_bits + 1
-LEAST, SQUARE = 1 << SIGNIFICAND - 1, 2 * SIGNIFICAND - 1
-"""The smallest significand, and the exponent of 1 in products of two significands."""
+SQUARE = 2 * SIGNIFICAND - 1
+"""The exponent of 1 in products of two significands."""
 APART = 8
 """Distance between the numbers of a long source that are tried."""
 NEAREST = 256
@@ -96,8 +96,8 @@ def _maxima(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
 
 
 def _nans(rules: Nvfp4Encode) -> Transactions:
-    """Every lane with each NaN whose fraction is one bit; and alone with patterns that one bit tells from NaN, Inf
-    among them.
+    """Every lane with each NaN whose fraction is one bit; and alone with patterns that differ from a NaN in one bit,
+    such as Inf.
     """
     lanes, nan = np.arange(rules.block_size), INF | 1 << FP32.man_bits - 1
     bits = np.arange(last_bit(rules), FP32.man_bits, dtype=np.uint32)

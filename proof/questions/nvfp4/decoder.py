@@ -140,6 +140,10 @@ def _number(significand: str, size: int, exponent: str, less: int) -> str:
     return f"(fp.mul RNE ((_ to_fp_unsigned 11 53) RNE {significand}) (fp #b0 {field} {bits(0, 52)}))"
 
 
+def is_below_small(exponent: str) -> str:
+    return f"(bvslt {exponent} {signed(SMALL, 11)})"
+
+
 def _opened(design: Design, unit: str, specification: Nvfp4DecodeSpecification) -> Question:
     """The unit reads the significands and exponents of both scales, or an exponent below `SMALL`."""
     wires = ("s_significand", "s_exponent", "g_significand", "g_exponent")
@@ -150,8 +154,12 @@ def _opened(design: Design, unit: str, specification: Nvfp4DecodeSpecification) 
     g = _number(part.wire("g_significand", "s"), SIGNIFICAND, g_exponent, SIGNIFICAND - 1)
     g32 = "((_ to_fp 8 24) g)"
     first = f"((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) {part.wire('g_significand', 's')})"
-    is_small, below = f"(fp.lt magnitude {double(Fraction(2) ** SMALL)})", f"(bvslt {g_exponent} {signed(SMALL, 11)})"
-    is_read = f"(and (= {first} #b1) (ite {is_small} {below} (fp.eq {g} magnitude)))"
+    is_small = f"(fp.lt magnitude {double(Fraction(2) ** SMALL)})"
+    infinite = f"(fp.leq (fp.mul RNE {double(2 ** (FP32.emax + 1))} magnitude) (scale_magnitude b))"
+    is_infinite = f"(or (scale_nan b) (fp.isZero (scale_magnitude b)) {infinite})"
+    is_read = (
+        f"(and (= {first} #b1) (ite {is_small} (and {is_below_small(g_exponent)} {is_infinite}) (fp.eq {g} magnitude)))"
+    )
     holds = (
         f"(and (=> (not (scale_nan b)) (fp.eq {s} (scale_magnitude b))) "
         f"(=> (not (or (fp.isNaN {g32}) (fp.isInfinite {g32}) (fp.isZero {g32}))) {is_read}))"
@@ -178,10 +186,8 @@ def _factor(design: Design, unit: str, specification: Nvfp4DecodeSpecification) 
     inner = ("s_significand", "s_exponent", "g_significand", "g_exponent")
     part = _part(design, unit, *inner, freed=freed)
     quotient = f"(concat {' '.join(vector(part.wire(digit, 's'), 1) for digit in digits)})"
-    exponent = (
-        f"(bvsub {widened(part.wire('s_exponent', 's'), E4M3.exp_bits + 1, 11)} "
-        f"{widened(part.wire('g_exponent', 's'), FP32.exp_bits + 1, 11)})"
-    )
+    g_exponent = widened(part.wire("g_exponent", "s"), FP32.exp_bits + 1, 11)
+    exponent = f"(bvsub {widened(part.wire('s_exponent', 's'), E4M3.exp_bits + 1, 11)} {g_exponent})"
     some = f"(ite (= {part.wire('ratio_left0', 's')} {bits(0, SIGNIFICAND)}) #b0 #b1)"
     exact = _number("(concat Q rest)", PLACES + 1, exponent, PLACES)
     g32 = "((_ to_fp 8 24) g)"
@@ -190,7 +196,8 @@ def _factor(design: Design, unit: str, specification: Nvfp4DecodeSpecification) 
     is_nan = f"(or (scale_nan b) (fp.isNaN {g32}) (and (fp.isZero {g32}) (fp.isZero (scale_magnitude b))))"
     right = (
         f"(ite (= {none} {zero}) (= F {infinite}) (ite (or (fp.isZero (scale_magnitude b)) (= {none} {infinite})) "
-        f"(= F {zero}) (= ((_ to_fp 8 24) (concat #b0 F)) ((_ to_fp 8 24) RNE {exact}))))"
+        f"(= F {zero}) (and (= ((_ to_fp 8 24) (concat #b0 F)) ((_ to_fp 8 24) RNE {exact})) "
+        f"(=> {is_below_small(g_exponent)} (= F {infinite})))))"
     )
     return lemma(
         "factor",

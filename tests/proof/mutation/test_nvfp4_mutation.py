@@ -13,6 +13,7 @@ from mxcast.proof.mutation import Fate, mutate
 from mxcast.proof.netlist.design import Design
 from mxcast.proof.operations import provable
 from mxcast.proof.refutation import refute
+from mxcast.proof.solve.solver import solve
 from mxcast.proof.specification.mutants.nvfp4_decode import NVFP4_DECODE_MUTANTS
 from mxcast.proof.specification.mutants.nvfp4_encode import NVFP4_ENCODE_MUTANTS
 from mxcast.sim.nvfp4.encode import Nvfp4EncodeSimulation
@@ -92,6 +93,17 @@ def test_a_change_without_effect_is_equivalent(pattern, by, fate, tmp_path):
         module="dut_factor_unit", right=next(designs), wrong=next(designs), folder=tmp_path, has_clock=False
     )
     assert ": ".join(mutation._judged(config, planted, lambda *answer: False, 10)) == fate
+
+
+def test_a_changed_threshold_is_seen(tmp_path):
+    """The facts about a factor and its companion leave the faults that matter."""
+    config = configuration("encode", "nvfp4", "nvfp4_te")
+    right = verilog(config, "dut")
+    wrong, count = re.subn(r"= ~ mark5_left\[27\];", "= mark5_left[27];", right)
+    assert count > 0
+    one, other = (Design(text, "dut", tmp_path / name) for text, name in ((right, "right"), (wrong, "wrong")))
+    question = provable(config).unchanged(config, one, other)
+    assert [solve(text, question.names).result for text in (question.eased, question.text)] == ["sat", "sat"]
 
 
 @pytest.mark.slow
