@@ -30,7 +30,7 @@ from ..synth.yosys import execute, yosys_version
 from .netlist.design import Design
 from .netlist.structure import StructureError
 from .operations import provable
-from .questions.difference import differences
+from .questions.difference import differences, has_constants
 from .questions.question import Question
 from .solve.argument import Status
 from .solve.prove import Proof, prove
@@ -295,9 +295,10 @@ class Planted:
 
     def is_same(self, module: str, timeout: float, parts: Sequence[str] = ("true",)) -> bool:
         """Does a solver prove that a module is unchanged for inputs in these parts of its domain, and what its
-        registers take?
+        registers take? Inputs that are constants in all instances of the module are these constants.
         """
         designs = self.right, self.wrong
+        known = has_constants(*designs, module)
         if self.has_clock and module == TOP:  # with all registers it is large; the proof decides sooner
             return False
         if self.has_clock:
@@ -305,7 +306,7 @@ class Planted:
         try:
             return all(
                 any(_other_answer(question, timeout) is None for question in differences(*designs, module, part))
-                for part in parts
+                for part in (f"(and {part} {known})" for part in parts)
             )
         except (StructureError, KeyError):  # a register is left, or others are there
             return False

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from itertools import filterfalse
 
 from ...host.files import sha256
-from ..netlist.design import DISSOLVED, UNSAID, Cut, Design, Part
-from ..netlist.structure import StructureError
+from ..netlist.design import DISSOLVED, UNSAID, Cut, Design, Part, written_name
+from ..netlist.structure import Instances, StructureError
 from .question import Question, text
 
 PRIVATE = re.compile(r"(?:.*\.)?(?:\$|_\d+_$)")
 """Names of wires that a tool has made."""
 NAMED = "*/w:* */w:$* %d */w:_*_ %d"
 """The selection of all other wires."""
+
+BOOL = {"0": "false", "1": "true"}
 
 STEPS = 3
 """Questions about wires, before the one about the outputs."""
@@ -50,6 +52,38 @@ def changed(one: Netlist, other: Netlist, passed: Collection[str] = ()) -> list[
     """
     (defined, read), (others, also_read) = (netlist.definitions(passed) for netlist in (one, other))
     return [bit for bit in defined if bit in read | also_read and bit in others and defined[bit] != others[bit]]
+
+
+def has_constants(one: Design, other: Design, module: str) -> str:
+    """The statement about the state ``s`` that the inputs of a module are as `constants` finds them in two designs."""
+    given = constants(one, module)
+    if given != constants(other, module):
+        return "true"
+    values = ((port, "".join(reversed(bits))) for port, bits in given.items())
+    known = " ".join(
+        f"(= (|{written_name(module)}_n {written_name(port)}| s) {f'#b{value}' if len(value) > 1 else BOOL[value]})"
+        for port, value in values
+    )
+    return f"(and true true {known})"
+
+
+def constants(design: Design, module: str) -> Mapping[str, list[str]]:
+    """The bits of the inputs of a module that are the same constant in all its instances."""
+    given: list[dict[str, list]] = []
+    for parent in map(partial(Instances, design.modules), design.modules if module != design.top else ()):
+        cells = [cell for cell, kind in parent.kinds.items() if kind == module]
+        known = constants(design, parent.name) if cells else {}
+        value = {bit: one for port, bits in known.items() for bit, one in zip(parent.ports[port], bits)}
+        given += [
+            {port: [value.get(bit, bit) for bit in bits] for port, bits in parent.inputs(cell).items()}
+            for cell in cells
+        ]
+    first, *others = given or [{}]
+    return {
+        port: bits
+        for port, bits in first.items()
+        if set(bits) <= {"0", "1"} and all(other.get(port) == bits for other in others)
+    }
 
 
 class Netlist:

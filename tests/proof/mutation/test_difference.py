@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mxcast.proof.netlist.design import Design
-from mxcast.proof.questions.difference import Netlist, changed, differences
+from mxcast.proof.questions.difference import Netlist, changed, constants, differences, has_constants
 from mxcast.proof.solve.solver import solve
 
 TEXT = """
@@ -68,3 +68,63 @@ def test_a_later_wire_hides_a_difference(tmp_path):
     one, other = (Design(text, "m", tmp_path / f"hidden{n}") for n, text in enumerate(texts))
     results = [solve(asked.text, asked.names, timeout=60).result for asked in differences(one, other, "m")]
     assert results == ["sat", "unsat", "unsat", "unsat"]
+
+
+INSTANCES = """
+module inner(input [3:0] x, input [3:0] k, input is_on, output [7:0] y);
+  assign y = is_on ? x * k : 8'h00;
+endmodule
+module outer(input [3:0] x, input [3:0] k, output [7:0] y);
+  inner one(.x(x), .k(k), .is_on(1'b1), .y(y));
+endmodule
+module m(input [3:0] a, input [3:0] b, output [7:0] y, output [7:0] z);
+  outer one(.x(a), .k(4'd2), .y(y));
+  outer two(.x(b), .k(4'd2), .y(z));
+endmodule
+"""
+
+
+def of_instances(tmp_path, old: str = "", new: str = "") -> tuple[Design, Design]:
+    assert not old or INSTANCES.count(old) == 1
+    texts = INSTANCES, INSTANCES.replace(old, new) if old else INSTANCES
+    one, other = (Design(text, "m", tmp_path / name) for text, name in zip(texts, ("one", "other")))
+    return one, other
+
+
+@pytest.mark.parametrize(
+    "module, old, new, expected",
+    [
+        ("inner", "", "", {"k": "2", "is_on": "1"}),
+        ("outer", "", "", {"k": "2"}),
+        ("m", "", "", {}),
+        # two instances have two constants
+        ("inner", ".x(b), .k(4'd2)", ".x(b), .k(4'd3)", {"is_on": "1"}),
+        ("outer", ".x(b), .k(4'd2)", ".x(b), .k(4'd3)", {}),
+        # one has none
+        ("outer", ".x(b), .k(4'd2)", ".x(b), .k(b)", {}),
+        ("outer", ".x(b), .k(4'd2)", ".x(b), .k({b[0], 3'd2})", {}),
+    ],
+)
+def test_inputs_that_are_constants_in_all_instances(module, old, new, expected, tmp_path):
+    _, design = of_instances(tmp_path, old, new)
+    found = {port: str(int("".join(reversed(bits)), 2)) for port, bits in constants(design, module).items()}
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    "old, new, known, answers",
+    [
+        # changes that only other inputs show
+        ("x * k", "x + x", 2, ["sat", "unsat"]),
+        ("8'h00", "8'h01", 2, ["sat", "unsat"]),
+        ("x * k", "x + k", 2, ["sat", "sat"]),
+        # nothing is known of constants that differ
+        (".x(a), .k(4'd2)", ".x(a), .k(4'd3)", 0, ["unsat", "unsat"]),
+    ],
+)
+def test_a_module_is_asked_about_its_constants(old, new, known, answers, tmp_path):
+    designs = of_instances(tmp_path, old, new)
+    domains = "true", has_constants(*designs, "inner")
+    assert domains[1].count("=") == known
+    asked = [list(differences(*designs, "inner", domain))[-1] for domain in domains]
+    assert [solve(one.text, one.names, timeout=60).result for one in asked] == answers
