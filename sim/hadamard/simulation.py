@@ -83,6 +83,13 @@ def _specials() -> np.ndarray:
     return np.concatenate([blocks.reshape(-1, SIZE), alone.reshape(-1, SIZE)])
 
 
+def _infinite(blocks: int, rng: np.random.Generator) -> np.ndarray:
+    """Blocks in which up to three numbers are Inf of either sign, so that a sign alone can change a result."""
+    chosen = rng.permuted(np.tile(np.arange(SIZE), (blocks, 1)), axis=1) < rng.integers(1, 4, (blocks, 1))
+    signs = rng.integers(0, 2, chosen.shape) * BF16.sign_mask
+    return np.where(chosen, INF, rng.integers(0, INF, chosen.shape)) | signs
+
+
 class HadamardSimulation(ElementSimulation[Hadamard]):
     """The operation `Hadamard` in simulations."""
 
@@ -127,10 +134,12 @@ class HadamardSimulation(ElementSimulation[Hadamard]):
         return _blocks(np.concatenate([*parts, _cancelling(CORNERS // 2, rng)]))
 
     def random(self, blocks: int, seed: int) -> Transactions:
-        """A third is `usual`, in a third large numbers cancel, a third is any patterns."""
-        share, rng = -(-blocks // 3), np.random.default_rng(seed)
+        """A quarter is `usual`, in a quarter large numbers cancel, a quarter is any patterns, and in a quarter a few
+        numbers are Inf.
+        """
+        share, rng = -(-blocks // 4), np.random.default_rng(seed)
         anything = _blocks(rng.integers(0, 1 << BF16.bits, (share, SIZE)))
-        parts = [self.usual(share, seed), _blocks(_cancelling(share, rng)), anything]
+        parts = [self.usual(share, seed), _blocks(_cancelling(share, rng)), anything, _blocks(_infinite(share, rng))]
         return Transactions.joined(parts).rows(slice(blocks))
 
     def usual(self, blocks: int, seed: int) -> Transactions:

@@ -77,6 +77,28 @@ def test_a_block_enters_in_17_cycles():
         assert not result.passed and "or a block can enter in the interval of another" in result.report
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "right, wrong, stimuli, says",
+    [
+        # only a limb that was the last one when a reset came shows it
+        ("valid_level2_q <= valid_aligned_q;", "valid_level2_q <= 1'h1;", "corner", "a result came without a block"),
+        # the sign of the last number is lost if a result waits in one cycle of 17
+        (
+            "if (enable) specials_total_q <= specials_digits_q;",
+            "specials_total_q <= enable ? specials_digits_q : specials_total_q | 33'h100000000;",
+            "random",
+            "of 60000 blocks differ",
+        ),
+    ],
+)
+def test_rare_faults_of_limbs_are_found(right, wrong, stimuli, says):
+    config = hadamard_config("hadamard16", form="limbs")
+    design = driver_of(planted(verilog(config, "dut"), re.escape(right), wrong), "dut", config)
+    result = verify(config, design=design, stimuli=stimuli, blocks=60_000)
+    assert not result.passed and says in result.report
+
+
 @pytest.mark.sampled(2, first=1)
 @pytest.mark.parametrize("form", ["parallel", "limbs"])
 def test_by_definition(form):

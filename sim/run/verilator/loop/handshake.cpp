@@ -9,11 +9,12 @@ enum Fault { NONE, READY, CHANGED, EXTRA, LOST, LATE };
 
 // Transactions enter in order and results leave, with gaps on both sides that a seed gives; finds a fault, and at which
 // result. In a gap the inputs are the complement. Registers start with random bits and with transactions inside, which
-// the reset must drop.
+// the reset must drop; so must a reset at each place of a block that takes several cycles.
 MXCAST_ENTRY(mxcast_handshake) {
     return reason([&] {
         const uint64_t latency = given[0], pause = given[2];  // cycles in which blocks may stop
         const uint64_t interval = given[3];  // moves from a block to the next one that can enter
+        const uint64_t places = interval + pause;  // of a block, at which a reset may drop it
         uint64_t done = 0;
         Fault fault = NONE;
         if (count) {
@@ -23,6 +24,17 @@ MXCAST_ENTRY(mxcast_handshake) {
             Vdut& dut = design.dut;
             for (uint64_t cycle = 0; cycle < 2 * latency; ++cycle) edge(dut);
             design.reset();
+            for (uint64_t moved = 0; places > 1 && moved < places && fault == NONE; ++moved) {
+                dut.i_valid = dut.o_ready = 1;
+                for (uint64_t left = latency + moved; left; --left) edge(dut);
+                design.reset();
+                dut.i_valid = 0;
+                for (uint64_t left = latency + places; left; --left) {
+                    dut.eval();
+                    if (dut.o_valid) fault = EXTRA;
+                    edge(dut);
+                }
+            }
 
             Held before, now;
             uint64_t entered = 0, moves = 0, next = 0;
