@@ -10,10 +10,10 @@ from itertools import product
 import numpy as np
 
 from ...models.arrays.codes import code_values
-from ...models.fast.nvfp4_encode import ORDERS
-from ...spec import E2M1, E4M3, FP32, FourOverSix, Nvfp4Encode, Order, Role
+from ...models.fast.nvfp4_encode import LARGEST, ORDERS
+from ...spec import E4M3, FP32, Nvfp4Encode, Order
 from ..transactions import Transactions
-from .stimuli import AMAX_OF, BOUNDARIES, ONE, STEPS, UNSCALED, last_bit
+from .stimuli import AMAX_OF, BOUNDARIES, ONE, STEPS, UNSCALED, last_bit, with_given
 
 CHUNK = 1 << 17
 """Significands of which the blocks are made at a time."""
@@ -42,7 +42,8 @@ def under(rules: Nvfp4Encode, s: np.ndarray, d: np.ndarray) -> Transactions:
     largest, and has the largest code.
     """
     order, last = ORDERS[rules.order], last_bit(rules)
-    factor = order.factor(s, d)[:, None]
+    with np.errstate(over="ignore"):
+        factor = order.factor(s, d)[:, None]
     limits = UNSCALED[order.scaled](BOUNDARIES, factor).view(np.uint32).astype(np.int64) >> last
     numbers = (limits[..., None] + AROUND << last).astype(np.uint32)
     scaled, is_odd = order.scaled(numbers.view(np.float32), factor[..., None]), np.arange(len(BOUNDARIES)) % 2 == 1
@@ -53,17 +54,12 @@ def under(rules: Nvfp4Encode, s: np.ndarray, d: np.ndarray) -> Transactions:
     blocks = np.zeros((len(factor), rules.block_size), np.uint32)
     blocks[:, : beside.shape[1]], blocks[:, -1:] = beside, largest
     has_one = order.scaled is np.divide  # orders that divide numbers have one constant
-    k = d if has_one else _constant(rules, s, largest[:, 0].view(np.float32))
-    constants = {Role.SCALE_CONSTANT: k, Role.ELEMENT_CONSTANT: d}
-    if rules.four_over_six is not FourOverSix.OFF:
-        constants[Role.TENSOR_AMAX] = d * np.float32(float(E2M1.max_value) * rules.scale_max)
-    has = {port.role for port in rules.ports}
-    words = {role: one.view(np.uint32)[:, None] for role, one in constants.items() if role in has}
-    numbers = blocks >> np.uint32(FP32.bits - rules.source.bits)
-    return Transactions({Role.NUMBERS: numbers.astype(f"u{rules.source.bits // 8}"), **words})
+    return with_given(rules, blocks, d if has_one else constant(rules, s, largest[:, 0].view(np.float32)), d)
 
 
-def _constant(rules: Nvfp4Encode, s: np.ndarray, largest: np.ndarray) -> np.ndarray:
+def constant(rules: Nvfp4Encode, s: np.ndarray, largest: np.ndarray) -> np.ndarray:
     """The constants under which blocks with these largest magnitudes have the scales s."""
     of_one, of_two = AMAX_OF[rules.order](np.ones(2, np.float32), np.array([1, 2], np.float32))
-    return of_one * s / largest if of_two < of_one else largest / (of_one * s)
+    with np.errstate(over="ignore"):
+        k = of_one * s / largest if of_two < of_one else largest / (of_one * s)
+    return np.minimum(k, LARGEST)

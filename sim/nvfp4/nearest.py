@@ -9,12 +9,13 @@ from functools import lru_cache
 import numpy as np
 
 from ...models.arrays.codes import code_values
-from ...models.fast.nvfp4_encode import ORDERS, tensor_constants
+from ...models.fast.nvfp4_encode import LARGEST, ORDERS, tensor_constants
 from ...spec import FP32, Nvfp4Encode, Order
 from ..stimuli.ties import SIGNIFICAND
 from ..transactions import Transactions
 from .divisions import LEAST, divisions
-from .factors import under
+from .factors import constant, under
+from .products import MULTIPLYING, products
 from .stimuli import (
     BOUNDARIES,
     INF,
@@ -28,6 +29,7 @@ from .stimuli import (
     last_bit,
     marks,
     scale_codes,
+    with_given,
     with_patterns,
 )
 
@@ -52,6 +54,8 @@ UNDERFLOWS = 512
 """Blocks whose quotient is next to it."""
 LARGEST_CONSTANT = 0.999 * 2.0 ** (FP32.emax + 1)
 """Constants below this and their neighbours are finite."""
+SMALL_POWERS = 2.0 ** (FP32.emin - np.arange(3))
+"""The smallest normal number, and the subnormal powers of two whose reciprocals are finite."""
 SMALL_DIVISORS = 128
 """Blocks for each place of a subnormal divisor."""
 
@@ -59,8 +63,14 @@ SMALL_DIVISORS = 128
 def nearest(rules: Nvfp4Encode, seed: int) -> Transactions:
     """The blocks of all kinds."""
     rng = np.random.default_rng(seed)
-    factors = [_factors(rules, rng)] if rules.order in IS_RECIPROCAL else []
-    every = [_maxima(rules, rng), _nans(rules), _subnormals(rules, rng), _subnormal_bits(rules, rng), *factors]
+    every = [_maxima(rules, rng), _nans(rules), _ratio_bits(rules, rng)]
+    every += [_subnormals(rules, rng), _subnormal_bits(rules, rng)]
+    if rules.order in IS_RECIPROCAL:
+        every.append(_factors(rules, rng))
+    if IS_RECIPROCAL.get(rules.order):
+        every += [_small_powers(rules, rng), _zeros(rules)]
+    if rules.order in MULTIPLYING:
+        every.append(products(rules, rng))
     if rules.order is Order.MODELOPT:  # a quotient of zero has a scale of its own
         every.append(_underflows(rules, rng))
     if rules.order is Order.COMPRESSED_TENSORS:
@@ -97,7 +107,7 @@ def _maxima(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
 
 def _nans(rules: Nvfp4Encode) -> Transactions:
     """Every lane with each NaN whose fraction is one bit; and alone with patterns that differ from a NaN in one bit,
-    such as Inf.
+    such as Inf. NaN is alone too, in tensors whose largest magnitude is one bit.
     """
     lanes, nan = np.arange(rules.block_size), INF | 1 << FP32.man_bits - 1
     bits = np.arange(last_bit(rules), FP32.man_bits, dtype=np.uint32)
@@ -107,9 +117,38 @@ def _nans(rules: Nvfp4Encode) -> Transactions:
     )
     alone = np.where(np.repeat(lanes, FP32.exp_bits + 1)[:, None] == lanes, numbers[:, None], 0)
     tensors = np.where(numbers == INF, ONE, numbers)
+    lane, bit = np.indices((len(lanes), FP32.bits - 1)).reshape(2, -1)
+    nans = np.where(lane[:, None] == lanes, np.uint32(nan), 0)
     return with_patterns(
-        rules, np.concatenate([INF | fractions, alone]), np.concatenate([np.full(len(bits), ONE), tensors])
+        rules,
+        np.concatenate([INF | fractions, alone, nans]),
+        np.concatenate([np.full(len(bits), ONE), tensors, np.uint32(1) << bit.astype(np.uint32)]),
     )
+
+
+def _ratio_bits(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
+    """Blocks of one number whose ratio to the constant is the middle of two scales plus one bit, for each bit that
+    rounding looks at.
+    """
+    scale = rules.block.scale
+    place = np.repeat(np.arange(FP32.man_bits - scale.man_bits - 1), SAME_BIT)
+    shape, values = (TRIES, place.size), code_values(scale).astype(np.float32)
+    code = rng.integers(1 << scale.man_bits - 1, rules.scale_format.max_code >> 1, place.size) * 2  # the even one
+    t = (((values[code] + values[code + 1]) / 2).view(np.uint32) + (1 << place).astype(np.uint32)).view(np.float32)
+    numbers = any_numbers(rules, shape, rng)
+    tensors = fitted(rules, numbers, np.full(shape, STEPS[-1]), np.broadcast_to(t, shape).astype(float), rng)
+    k = tensor_constants(tensors.view(np.float32), rules).k
+    with np.errstate(all="ignore"):
+        is_seen = ORDERS[rules.order].ratio(numbers.view(np.float32), k, scale) == t
+    number, tensor = _chosen(is_seen, numbers, tensors)
+    return with_patterns(rules, number[:, None] * (np.arange(rules.block_size) == 0), tensor)
+
+
+def _zeros(rules: Nvfp4Encode) -> Transactions:
+    """Blocks of zeros under every constant whose significand is all ones."""
+    k = np.arange(1, FP32.inf_field >> FP32.man_bits, dtype=np.uint32) << FP32.man_bits | (1 << FP32.man_bits) - 1
+    zeros = np.zeros((len(k), rules.block_size), np.uint32)
+    return with_given(rules, zeros, k.view(np.float32), np.ones(len(k), np.float32))
 
 
 def _subnormals(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
@@ -141,12 +180,18 @@ def _subnormal_bits(rules: Nvfp4Encode, rng: np.random.Generator) -> Transaction
     # numbers of few bits have small scales
     codes = rng.integers(0, most, shape) >> rng.integers(0, most.bit_length(), shape)
     scales = code_values(rules.block.scale)
-    tensors = fitted(rules, numbers, np.full(shape, STEPS[-1]), (scales[codes] + scales[codes + 1]) / 2, rng)
-    k = tensor_constants(tensors.view(np.float32), rules).k
+    t, is_free = (scales[codes] + scales[codes + 1]) / 2, IS_RECIPROCAL.get(rules.order, False)
+    if is_free:  # a constant that no tensor has shows more bits
+        k = beside(constant(rules, t.astype(np.float32), numbers.view(np.float32)), 0, rng).view(np.float32)
+        k = np.minimum(k, LARGEST)
+    else:
+        tensors = fitted(rules, numbers, np.full(shape, STEPS[-1]), t, rng)
+        k = tensor_constants(tensors.view(np.float32), rules).k
     with np.errstate(all="ignore"):
         is_seen = scale_codes(rules, numbers, k) != scale_codes(rules, other, k)
-    number, tensor = _chosen(is_seen, numbers, tensors)
-    return with_patterns(rules, number[:, None] * (np.arange(rules.block_size) == 0), tensor)
+    number, given = _chosen(is_seen, numbers, k if is_free else tensors)
+    blocks = number[:, None] * (np.arange(rules.block_size) == 0)
+    return with_given(rules, blocks, given, np.ones_like(given)) if is_free else with_patterns(rules, blocks, given)
 
 
 def _underflows(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
@@ -157,6 +202,15 @@ def _underflows(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
     numbers = (np.maximum(drawn, 1) << last).astype(np.uint32)
     tensors = fitted(rules, numbers, np.full(UNDERFLOWS, STEPS[-1]), np.full(UNDERFLOWS, UNDERFLOW), rng)
     return with_patterns(rules, numbers[:, None] * (np.arange(rules.block_size) == 0), tensors)
+
+
+def _small_powers(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
+    """Blocks whose divisor s * d is rounded to one of `SMALL_POWERS` or a number next to it."""
+    s = code_values(rules.block.scale)[1 : rules.scale_format.max_code + 1]
+    s, power = (each.ravel() for each in np.meshgrid(np.repeat(s, SAME_BIT), SMALL_POWERS))
+    d = beside(power / s, 0, rng).view(np.float32)
+    is_constant = d >= SMALL_POWERS[-1]
+    return under(rules, s[is_constant], d[is_constant])
 
 
 def _small_divisors(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:

@@ -77,6 +77,17 @@ def with_constants(rules: Nvfp4Encode, patterns: np.ndarray, a: np.ndarray) -> T
     return Transactions(found)
 
 
+def with_given(rules: Nvfp4Encode, patterns: np.ndarray, k: np.ndarray, d: np.ndarray) -> Transactions:
+    """Blocks of binary32 patterns that the source has, under these constants."""
+    constants = {Role.SCALE_CONSTANT: k, Role.ELEMENT_CONSTANT: d}
+    if rules.four_over_six is not FourOverSix.OFF:
+        constants[Role.TENSOR_AMAX] = d * np.float32(float(E2M1.max_value) * rules.scale_max)
+    has = {port.role for port in rules.ports}
+    words = {role: one.view(np.uint32)[:, None] for role, one in constants.items() if role in has}
+    numbers = patterns >> np.uint32(FP32.bits - rules.source.bits)
+    return Transactions({Role.NUMBERS: numbers.astype(f"u{rules.source.bits // 8}"), **words})
+
+
 def _narrowed(rules: Nvfp4Encode, patterns: np.ndarray) -> np.ndarray:
     """Source patterns of binary32 patterns, rounded if necessary; NaN stays NaN."""
     source, numbers = rules.source, patterns.astype(np.uint32)
