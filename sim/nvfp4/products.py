@@ -1,5 +1,5 @@
-"""Products of a largest magnitude and a constant of a tensor that one bit rounds to another scale, in encoders to NVFP4
-of the orders that multiply these: all other bits below half a last place are zero.
+"""Products of a largest magnitude and a constant of a tensor, half a last place from the middle of two scales, or one
+bit more or less. Encoders to NVFP4 of the orders that multiply these round them to one scale or the other.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _significands(last: int) -> np.ndarray:
 
 
 def _wanted() -> Iterator[Wanted]:
-    """All products of which one bit decides."""
+    """All products at half a last place from the middle of two scales, or one bit more or less."""
     for middle in (2 * SIGNIFICAND - E4M3.man_bits - 2, 2 * SIGNIFICAND - E4M3.man_bits - 3):
         half = 1 << middle - SIGNIFICAND + E4M3.man_bits + 1
         yield middle, half, 1

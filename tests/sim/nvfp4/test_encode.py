@@ -17,13 +17,15 @@ from mxcast.hdl.nvfp4.encoder import SCALE_UNITS
 from mxcast.hdl.nvfp4.factor import FACTOR_UNITS
 from mxcast.hdl.nvfp4.lanes import FORMS
 from mxcast.hdl.nvfp4.threshold_row import FACTORS, MARKS, marks_of
+from mxcast.models.arrays.codes import code_values
 from mxcast.models.exact.binary32 import rounded, value_of
-from mxcast.models.exact.encode import decode
+from mxcast.models.exact.encode import decode, nearest_code
 from mxcast.models.exact.nvfp4_encode import ORDERS, Constants, block_scale, encode_under
 from mxcast.models.fast.nvfp4_encode import tensor_constants
 from mxcast.sim import verify
 from mxcast.sim.nvfp4.factors import CHUNK, factors
 from mxcast.sim.nvfp4.nearest import nearest
+from mxcast.sim.nvfp4.products import products
 from mxcast.sim.operations import golden
 from mxcast.sim.run.verilator.verilated import driver_of
 from mxcast.sim.transactions import Transactions
@@ -293,6 +295,57 @@ def test_each_bit_of_a_subnormal_maximum_is_seen(order, source):
             changed = np.where(x >> leading == 1, x ^ x.dtype.type(1 << bit), x)
             other = golden(rules, given.with_arrays({Role.NUMBERS: changed}))[Role.SCALE]
             assert (other != right).any(), (leading, bit)
+
+
+IN_SCALE = {
+    "a bit of the ratio": (r", t_total\[22:0\] }", ", t_total[22:8], 1'b0, t_total[6:0] }"),
+    "a bit below half a last place": (
+        r"t_exact\[47\] \? t_exact\[22:0\]",
+        "t_exact[47] ? {t_exact[22:15], 1'b0, t_exact[13:0]}",
+    ),
+}
+"""Changes of the emitted text."""
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("bug", IN_SCALE)
+def test_each_bit_of_a_product_is_seen(bug):
+    config = nvfp4_config("nvfp4", "nvfp4_te")
+    text, count = re.subn(*IN_SCALE[bug], verilog(config, "dut"))
+    given = nearest(config.numerics, seed=5)
+    assert count == 1 and driver_of(text, "dut", config)(given).differ(golden(config.numerics, given)).any()
+
+
+@pytest.mark.parametrize("order, source, least", [("te", "fp32", 50), ("te", "bf16", 12), ("paper", "fp32", 40)])
+def test_products_are_decided_by_one_bit(order, source, least):
+    """By fractions: if the last bit of a product counts twice or not at all, it has another scale."""
+    rules = nvfp4_encoding("nvfp4", f"nvfp4_{order}", source=source)
+    given, decided = products(rules, np.random.default_rng(5)), set()
+    numbers = given[Role.NUMBERS].astype(np.uint32).max(axis=1) << np.uint32(32 - rules.source.bits)
+    for b, k in zip(numbers.tolist(), given[Role.SCALE_CONSTANT][:, 0].tolist()):
+        number, constant = (value_of(decode(one, FP32)) for one in (b, k))
+        exact = (number if order == "te" else rounded(number / 6)) * constant
+        last = exact.numerator & -exact.numerator  # of a fraction whose denominator is a power of two
+        near = (exact + Fraction(more * last, exact.denominator) for more in (-1, 0, 1))
+        scales = {nearest_code(rounded(one), E4M3) for one in near}
+        if len(scales) > 1:
+            decided.add(exact.numerator // last)
+    assert len(decided) > least
+
+
+@pytest.mark.parametrize("order", ["te", "paper"])
+def test_divisors_are_rounded_to_small_powers(order):
+    """By fractions, from both sides; and constants with a significand of ones come with blocks of zeros."""
+    rules, seen = nvfp4_encoding("nvfp4", f"nvfp4_{order}"), set()
+    given = nearest(rules, seed=5)
+    scales = golden(rules, given)[Role.SCALE]
+    for code, d in np.unique(np.hstack([scales, given[Role.ELEMENT_CONSTANT]]), axis=0).tolist():
+        if d < 0x10000000:
+            exact = Fraction(code_values(E4M3)[code].item()) * value_of(decode(d, FP32))
+            seen.add((rounded(exact), (rounded(exact) > exact) - (rounded(exact) < exact)))
+    assert {(Fraction(1, 2**power), side) for power in (126, 127, 128) for side in (-1, 0, 1)} <= seen
+    of_zeros = given[Role.SCALE_CONSTANT][~given[Role.NUMBERS].any(axis=1)]
+    assert len(np.unique(of_zeros[of_zeros & 0x7FFFFF == 0x7FFFFF])) == 254
 
 
 @pytest.mark.parametrize("source", ["fp32", "bf16"])
