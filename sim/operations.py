@@ -55,6 +55,8 @@ def supplied(config: HardwareConfig, entering: Transactions) -> Transactions:
 
 
 def drawn(operation: Operation, entering: Transactions, seed: int) -> Transactions:
-    """Inputs with seeded random bits if the rounding takes them."""
+    """Inputs with seeded random bits if the rounding takes them and they are not given."""
+    if Role.RANDOM in entering.arrays:
+        return entering
     random = random_bits(operation, (len(entering), operation.block_size), seed)
     return entering if random is None else entering.with_arrays({Role.RANDOM: random})

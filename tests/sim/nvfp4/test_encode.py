@@ -400,17 +400,20 @@ def test_each_bit_of_a_division_is_seen(bug):
 
 
 @pytest.mark.parametrize(
-    "order, source",
+    "order, source, rounding",
     [
-        (order, source)
-        for order in Order
-        for source in ("fp32", "bf16")
-        if (order, source) != ("compressed_tensors", "bf16")
+        *(
+            (order, source, "rne")
+            for order in Order
+            for source in ("fp32", "bf16")
+            if (order, source) != ("compressed_tensors", "bf16")
+        ),
+        *((order, source, "sr") for order in ("te", "paper") for source in ("fp32", "bf16")),
     ],
 )
-def test_both_sides_of_each_limit_are_seen(order, source):
-    """By fractions: neighbours have the codes on both sides, under the scale that is meant."""
-    rules = nvfp4_encoding("nvfp4", f"nvfp4_{order}", source=source)
+def test_both_sides_of_each_limit_are_seen(order, source, rounding):
+    """By fractions: neighbours have the codes on both sides, under the scale that is meant. Random bits are zeros."""
+    rules = nvfp4_encoding("nvfp4", f"nvfp4_{order}", source=source, rounding=rounding)
     given = next(factors(rules))
     one = np.full((len(given), 1), 0x3F800000)
     k, d = (given.arrays.get(role, one)[:, 0].tolist() for role in (Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT))
