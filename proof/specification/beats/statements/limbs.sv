@@ -53,6 +53,7 @@ module mxcast_limbs #(
   reg [2:0] its_flags;
   reg [15:0] its_y;
   reg [5*(SUMS+1)-1:0] delayed;                // the number of the limb, by moves before
+  reg [SUMS:0] is_known;                       // has it come since the reset? By moves before
   integer age, place;
   wire is_chosen = its_one[FIRST + its];
   wire enters = its_blocks[LIMBS-2:0] == 0;
@@ -66,6 +67,7 @@ module mxcast_limbs #(
       its_blocks <= {its_blocks, i_valid & enters};
       its_one <= {its_one, marked & enters};
       delayed <= {delayed, sums_in};
+      is_known <= {is_known, 1'b1};
       if (marked & enters) begin
         had_one <= 1;
         its_x <= x;
@@ -78,14 +80,18 @@ module mxcast_limbs #(
     if (rst) begin
       its_blocks <= 0;
       its_one <= 0;
+      is_known <= 0;
     end
   end
 
   // what must be so for a block of each age
   reg limb, sums_limb, chooses, spaced, one, its_word;
   always @* begin
-    limb = 1;
-    sums_limb = 1;
+    limb = |its_blocks[LIMBS-1:0] || sums_in == 0;
+    sums_limb = (is_known & (is_known + 1)) == 0;
+    for (place = 1; place <= SUMS; place = place + 1)
+      sums_limb = sums_limb && (|its_blocks[place +: LIMBS] || !is_known[place-1] || delayed[5*place - 5 +: 5] == 0)
+                  && (is_known[place-1] || its_blocks[LAST:place-1] == 0);
     chooses = 1;
     spaced = 1;
     its_word = 1;
@@ -105,11 +111,12 @@ module mxcast_limbs #(
         spaced = spaced && !(its_blocks[age] && age + place <= LAST && its_blocks[age + place]);
   end
 
-  reg follows;                                 // valid bits follow blocks
+  reg follows;                                 // valid bits follow blocks; without one, the first limb may be valid
   always @* begin
     follows = has_block == |its_blocks[LIMBS-1:0];
-    for (place = 0; place <= SUMS; place = place + 1)
-      follows = follows && valid_sums[place] == |its_blocks[place +: LIMBS];
+    for (place = 1; place <= SUMS; place = place + 1)
+      follows = follows && (valid_sums[place] == |its_blocks[place +: LIMBS]
+                            || is_known[place-1] && !(|its_blocks[place +: LIMBS]));
     follows = follows && (!DIGITS || valid_digits == its_blocks[LIMBS + SUMS]) && complete == its_blocks[TOTAL]
               && rounds == |its_blocks[FIRST +: RESULTS];
     for (place = 1; place <= ROUNDED; place = place + 1)
