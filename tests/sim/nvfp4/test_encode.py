@@ -316,6 +316,7 @@ def test_each_bit_of_a_product_is_seen(bug):
     assert count == 1 and driver_of(text, "dut", config)(given).differ(golden(config.numerics, given)).any()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("order, source, least", [("te", "fp32", 50), ("te", "bf16", 12), ("paper", "fp32", 40)])
 def test_products_are_decided_by_one_bit(order, source, least):
     """By fractions: if the last bit of a product counts twice or not at all, it has another scale."""
@@ -333,6 +334,7 @@ def test_products_are_decided_by_one_bit(order, source, least):
     assert len(decided) > least
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", ["te", "paper"])
 def test_divisors_are_rounded_to_small_powers(order):
     """By fractions, from both sides; and constants with a significand of ones come with blocks of zeros."""
