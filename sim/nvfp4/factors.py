@@ -44,7 +44,7 @@ def _factors(rules: Nvfp4Encode) -> Iterator[Transactions]:
 
 def under(rules: Nvfp4Encode, s: np.ndarray, d: np.ndarray) -> Transactions:
     """Blocks under scales s and constants d, with numbers on both sides of each limit. The last number of each is the
-    largest, and has the largest code. The limits of a rounding that takes random bits are those of bits of zeros.
+    largest, and has the largest code. If the rounding takes random bits, the limits belong to bits of zeros.
     """
     order, last = ORDERS[rules.order], last_bit(rules)
     limits = STEPS[1:] if rules.random_bits else BOUNDARIES

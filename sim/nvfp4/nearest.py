@@ -130,10 +130,10 @@ def _ratio_bits(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
     """Blocks of one number whose ratio to the constant is the middle of two scales plus one bit, for each bit that
     rounding looks at.
     """
-    scale = rules.block.scale
+    scale = rules.scale_format
     place = np.repeat(np.arange(FP32.man_bits - scale.man_bits - 1), SAME_BIT)
     shape, values = (TRIES, place.size), code_values(scale).astype(np.float32)
-    code = rng.integers(1 << scale.man_bits - 1, rules.scale_format.max_code >> 1, place.size) * 2  # the even one
+    code = rng.integers(1 << scale.man_bits - 1, scale.max_code >> 1, place.size) * 2  # the even one
     t = (((values[code] + values[code + 1]) / 2).view(np.uint32) + (1 << place).astype(np.uint32)).view(np.float32)
     numbers = any_numbers(rules, shape, rng)
     tensors = fitted(rules, numbers, np.full(shape, STEPS[-1]), np.broadcast_to(t, shape).astype(float), rng)

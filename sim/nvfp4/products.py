@@ -60,7 +60,7 @@ def _significands(last: int) -> np.ndarray:
     found: dict[Wanted, tuple[int, int]] = {}
     for zeros in range(last, SIGNIFICAND):
         for start in range(LEAST >> zeros | 1, END >> zeros, CHUNK):
-            odd = np.arange(start, min(start + CHUNK, END >> zeros), 2, np.uint64)
+            odd = np.arange(start, min(start + CHUNK, END >> zeros), 2).astype(np.uint64)
             inverse = odd.copy()
             for _ in range(INVERSIONS):
                 inverse *= np.uint64(2) - odd * inverse

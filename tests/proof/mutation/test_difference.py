@@ -100,7 +100,7 @@ def of_instances(tmp_path, old: str = "", new: str = "") -> tuple[Design, Design
         # two instances have two constants
         ("inner", ".x(b), .k(4'd2)", ".x(b), .k(4'd3)", {"is_on": "1"}),
         ("outer", ".x(b), .k(4'd2)", ".x(b), .k(4'd3)", {}),
-        # one has none
+        # one is given no constant
         ("outer", ".x(b), .k(4'd2)", ".x(b), .k(b)", {}),
         ("outer", ".x(b), .k(4'd2)", ".x(b), .k({b[0], 3'd2})", {}),
     ],
