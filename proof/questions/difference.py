@@ -20,7 +20,7 @@ NAMED = "*/w:* */w:$* %d */w:_*_ %d"
 """The selection of all other wires."""
 
 BOOL = {"0": "false", "1": "true"}
-
+"""Bits as SMT-LIB writes them."""
 STEPS = 3
 """Questions about wires, before the one about the outputs."""
 

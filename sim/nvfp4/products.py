@@ -13,10 +13,9 @@ from ...models.fast.nvfp4_encode import ORDERS
 from ...spec import E4M3, FP32, Nvfp4Encode, Order
 from ..stimuli.ties import SIGNIFICAND
 from ..transactions import Transactions
+from .divisions import END, LEAST
 from .stimuli import AMAX_OF, last_bit, with_given
 
-LEAST, END = 1 << FP32.man_bits, 2 << FP32.man_bits
-"""The smallest significand, and what is beyond all."""
 INVERSIONS = 5
 """Steps, each of which doubles the 3 bits of an inverse that are right, up to 64."""
 CHUNK = 1 << 16
@@ -38,6 +37,7 @@ Products that are rounded to this middle have another scale than those that are 
 def products(rules: Nvfp4Encode, rng: np.random.Generator) -> Transactions:
     """Blocks of one number, for `SCALES` exponents of each product."""
     order, last = ORDERS[rules.order], last_bit(rules)
+    # the sixth of a number has all bits, of any source
     numbers, k = np.repeat(_significands(last if rules.order is Order.TE else 0), SCALES, axis=1)
     exponents = rng.integers(-64, 64, numbers.size)
     u = np.ldexp(numbers, exponents - FP32.man_bits).astype(np.float32)
